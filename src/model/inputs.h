@@ -1,0 +1,52 @@
+// Inputs: everything an analyzer may know besides the timelines. A plain value.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/model/report.h"
+#include "src/model/series.h"
+
+namespace gradsync {
+
+// Cost of one collective on a measured fabric, per size segment: t = alpha + bytes * beta.
+struct FabricSegment {
+  std::int64_t from_bytes = 0, to_bytes = 0;
+  double alpha_us = 0;
+  double beta_us_per_byte = 0;
+};
+
+struct FabricFit {
+  std::string fingerprint;  // hosts, interface, backend, versions
+  std::string backend;
+  int ranks = 0;
+  std::map<std::string, std::vector<FabricSegment>> operations;  // all_reduce, all_gather, …
+};
+
+// Measured time of one reference compressor on one device at one size.
+struct LoadProfile {
+  std::string algorithm, device;
+  std::int64_t elements = 0;
+  double ms_p10 = 0, ms_p50 = 0, ms_p90 = 0;
+};
+
+// A name pattern (ECMAScript regex) and what it stands for: compress, decompress, comm, forward, backward, optimizer, data, step.
+struct NameClass {
+  std::string pattern;
+  std::string meaning;
+};
+
+struct Inputs {
+  SeriesSet series;                        // from collectors
+  std::optional<FabricFit> fabric;
+  std::vector<LoadProfile> loads;
+  RunInfo run;
+  Facts facts;
+  std::vector<Coverage> coverage;
+  std::map<std::string, std::string> options;
+  std::vector<NameClass> operator_classes; // profiler operators and kernels (rules/kernels.toml)
+  std::vector<NameClass> range_classes;    // NVTX ranges of native jobs (rules/kernels.toml)
+};
+
+}  // namespace gradsync
