@@ -1,0 +1,21 @@
+# Compiler settings for our own code, and ccache when it is there.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo)
+endif()
+include_directories(${PROJECT_SOURCE_DIR})
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers)
+
+find_program(GSD_CCACHE ccache)
+if(GSD_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${GSD_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${GSD_CCACHE})
+endif()
+
+if(GSD_SANITIZE)
+  add_compile_options(-fsanitize=${GSD_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${GSD_SANITIZE})
+endif()

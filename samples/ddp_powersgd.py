@@ -1,0 +1,90 @@
+"""PowerSGD in a run that is too short for it: the hook sends dense gradients for its first 1000 steps.
+
+The model is below the 1 MB of DDP's first bucket, so there is only one. With several buckets on Gloo the hook of
+PyTorch 1.13 starts its collectives in a different order on each rank and hangs; one bucket is safe.
+"""
+import argparse
+import os
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import time
+from datetime import timedelta
+
+parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+parser.add_argument("--steps", type=int, default=40, help="training steps (default %(default)s)")
+options = parser.parse_args()
+
+
+# --- launch: these lines are the same in every sample, so that each stays a single file ---
+
+
+def start_ranks(count: int = 2) -> int:
+    """Runs this file once per rank, as torchrun would; returns 0 or the exit status of a failed rank."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    common = dict(os.environ, WORLD_SIZE=str(count), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+    common["GLOO_SOCKET_IFNAME"] = "lo"
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    ranks: list[subprocess.Popen] = []
+    try:
+        for rank in range(count):
+            environment = dict(common, RANK=str(rank), LOCAL_RANK=str(rank))
+            ranks.append(subprocess.Popen([sys.executable, *sys.argv], env=environment))
+        statuses = [process.wait() for process in ranks]
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+    finally:
+        for process in ranks:
+            process.kill()  # does nothing to a rank that has already ended
+    return max(128 - status if status < 0 else status for status in statuses)
+
+
+if "RANK" not in os.environ or "WORLD_SIZE" not in os.environ:
+    sys.exit(start_ranks())
+
+import torch  # only in the ranks: the launching process stays small, and their environment is complete by now
+import torch.distributed as dist
+
+torch.set_num_threads(1)
+dist.init_process_group("gloo", timeout=timedelta(seconds=30))
+rank, world_size = dist.get_rank(), dist.get_world_size()
+
+# --- end of launch ---
+
+from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook as powersgd
+
+WIDTH, LAYERS, BATCH = 192, 6, 2560
+
+torch.manual_seed(0)
+layers = [torch.nn.Sequential(torch.nn.Linear(WIDTH, WIDTH), torch.nn.ReLU()) for _ in range(LAYERS)]
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Sequential(*layers, torch.nn.Linear(WIDTH, 1)))
+state = powersgd.PowerSGDState(process_group=None, matrix_approximation_rank=1)
+model.register_comm_hook(state, powersgd.powerSGD_hook)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+torch.manual_seed(1 + rank)  # every rank has its own share of the samples
+inputs = torch.randn(BATCH, WIDTH)
+targets = inputs[:, :8].sum(dim=1, keepdim=True)
+
+if rank == 0:
+    print(f"planted: PowerSGD starts compressing at step {state.start_powerSGD_iter}, this run has {options.steps} steps", flush=True)
+
+step_ms: list[float] = []
+losses: list[float] = []
+for step in range(options.steps):
+    started = time.perf_counter()
+    optimizer.zero_grad()
+    loss = torch.nn.functional.mse_loss(model(inputs), targets)
+    loss.backward()
+    optimizer.step()
+    losses.append(loss.item())
+    step_ms.append((time.perf_counter() - started) * 1e3)
+
+if rank == 0:
+    settled = step_ms[min(5, len(step_ms) - 1) :]
+    print(f"{options.steps} steps, median {statistics.median(settled):.1f} ms, loss {losses[0]:.4f} -> {losses[-1]:.4f}")
+dist.destroy_process_group()

@@ -1,0 +1,113 @@
+"""Top-K inside optimizer.step() under DistributedDataParallel: the dense all-reduce still happens.
+
+A mistake people make. When step() runs, DDP has already averaged every gradient over the ranks. What is compressed and
+gathered here was sent in full just before, and it is the same on every rank.
+"""
+import argparse
+import os
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import time
+from datetime import timedelta
+
+parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+parser.add_argument("--steps", type=int, default=40, help="training steps (default %(default)s)")
+options = parser.parse_args()
+
+
+# --- launch: these lines are the same in every sample, so that each stays a single file ---
+
+
+def start_ranks(count: int = 2) -> int:
+    """Runs this file once per rank, as torchrun would; returns 0 or the exit status of a failed rank."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    common = dict(os.environ, WORLD_SIZE=str(count), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+    common["GLOO_SOCKET_IFNAME"] = "lo"
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    ranks: list[subprocess.Popen] = []
+    try:
+        for rank in range(count):
+            environment = dict(common, RANK=str(rank), LOCAL_RANK=str(rank))
+            ranks.append(subprocess.Popen([sys.executable, *sys.argv], env=environment))
+        statuses = [process.wait() for process in ranks]
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+    finally:
+        for process in ranks:
+            process.kill()  # does nothing to a rank that has already ended
+    return max(128 - status if status < 0 else status for status in statuses)
+
+
+if "RANK" not in os.environ or "WORLD_SIZE" not in os.environ:
+    sys.exit(start_ranks())
+
+import torch  # only in the ranks: the launching process stays small, and their environment is complete by now
+import torch.distributed as dist
+
+torch.set_num_threads(1)
+dist.init_process_group("gloo", timeout=timedelta(seconds=30))
+rank, world_size = dist.get_rank(), dist.get_world_size()
+
+# --- end of launch ---
+
+WIDTH, LAYERS, BATCH = 512, 6, 512
+DENSITY = 0.02
+
+
+class TopKSGD(torch.optim.SGD):
+    """SGD that exchanges only the largest gradient entries, or so its author believes."""
+
+    def step(self, closure=None):
+        parameters = [parameter for group in self.param_groups for parameter in group["params"]]
+        gradient = torch.cat([parameter.grad.flatten() for parameter in parameters])
+        indices = torch.topk(gradient.abs(), int(DENSITY * gradient.numel())).indices
+        values = gradient[indices]
+
+        all_indices = [torch.empty_like(indices) for _ in range(world_size)]
+        all_values = [torch.empty_like(values) for _ in range(world_size)]
+        dist.all_gather(all_indices, indices)
+        dist.all_gather(all_values, values)
+
+        mean = torch.zeros_like(gradient)
+        for rank_indices, rank_values in zip(all_indices, all_values):
+            mean.scatter_add_(0, rank_indices, rank_values / world_size)
+        parts = mean.split([parameter.numel() for parameter in parameters])
+        for parameter, part in zip(parameters, parts):
+            parameter.grad.copy_(part.view_as(parameter))
+        return super().step(closure)
+
+
+torch.manual_seed(0)
+layers = [torch.nn.Sequential(torch.nn.Linear(WIDTH, WIDTH), torch.nn.ReLU()) for _ in range(LAYERS)]
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Sequential(*layers, torch.nn.Linear(WIDTH, 1)))
+optimizer = TopKSGD(model.parameters(), lr=0.1)
+parameter_count = sum(parameter.numel() for parameter in model.parameters())
+
+torch.manual_seed(1 + rank)  # every rank has its own share of the samples
+inputs = torch.randn(BATCH, WIDTH)
+targets = inputs[:, :8].sum(dim=1, keepdim=True)
+
+if rank == 0:
+    print("planted: DDP all-reduces every gradient, then optimizer.step() compresses and gathers the same ones again")
+    print(f"planted: {parameter_count} gradients dense, and {DENSITY:.0%} of them once more", flush=True)
+
+step_ms: list[float] = []
+losses: list[float] = []
+for step in range(options.steps):
+    started = time.perf_counter()
+    optimizer.zero_grad()
+    loss = torch.nn.functional.mse_loss(model(inputs), targets)
+    loss.backward()
+    optimizer.step()
+    losses.append(loss.item())
+    step_ms.append((time.perf_counter() - started) * 1e3)
+
+if rank == 0:
+    settled = step_ms[min(5, len(step_ms) - 1) :]
+    print(f"{options.steps} steps, median {statistics.median(settled):.1f} ms, loss {losses[0]:.4f} -> {losses[-1]:.4f}")
+dist.destroy_process_group()
