@@ -1,0 +1,59 @@
+# The conventional verbs; the work is in scripts/ and CMakePresets.json.
+# Variables: TORCH_PYTHON=/path/python  a Python that has PyTorch; PREFIX, DESTDIR  for install.
+
+PREFIX ?= /usr/local
+TORCH_PYTHON ?=
+export TORCH_PYTHON
+
+.NOTPARALLEL:
+.PHONY: help demo build test lint format bench asan tsan install clean
+
+help:
+	@echo "make demo      install what is missing, build, and diagnose samples/ddp_topk.py"
+	@echo "make test      lint, then every test"
+	@echo "make build     the program only, in build/release"
+	@echo "make lint      formatting, layers, names, clang-tidy"
+	@echo "make format    let clang-format rewrite the sources"
+	@echo "make bench     the benchmarks"
+	@echo "make asan      every test under AddressSanitizer and UBSan;  make tsan: ThreadSanitizer"
+	@echo "make install   PREFIX=$(PREFIX), DESTDIR for packagers"
+	@echo "make clean     remove build/"
+	@echo
+	@echo "TORCH_PYTHON=/path/python names a Python that has PyTorch (else: python3, /usr/bin/python3, Debian's)"
+
+demo:
+	@scripts/demo.sh
+
+build:
+	@scripts/setup.sh build
+	@scripts/build.sh release
+
+# Tests that need PyTorch skip with that reason where it cannot be had.
+build_tests = scripts/setup.sh build demo torch test && scripts/build.sh $(1) --tests
+
+test:
+	@$(call build_tests,release)
+	@scripts/lint.sh
+	@ctest --preset release -j "$$(nproc)"
+
+lint:
+	@$(call build_tests,release)
+	@scripts/lint.sh
+
+format:
+	@scripts/setup.sh test
+	@scripts/lint.sh --format
+
+bench:
+	@$(call build_tests,release)
+	@cmake --build --preset release --target bench
+
+asan tsan:
+	@$(call build_tests,$@)
+	@ctest --preset $@ -j "$$(nproc)"
+
+install: build
+	@cmake --install build/release --prefix "$(PREFIX)"
+
+clean:
+	@rm -rf build
