@@ -1,0 +1,80 @@
+// RankTimeline: everything one rank did, on the run's common clock, with its steps. Built by TimelineBuilder,
+// then read-only and safe to read from any thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "src/model/event_sink.h"
+#include "src/model/report.h"
+#include "src/timeline/intervals.h"
+
+namespace gradsync {
+
+// Where the steps come from; printed in the report.
+enum class StepSource { none, hook, nvtx, profiler, repetition };
+const char* to_string(StepSource source);
+
+struct StepSpan {
+  std::int64_t number = 0;
+  Nanoseconds start = 0;
+  Nanoseconds end = 0;
+  std::uint32_t variant = 0;
+  bool deep = false;     // a profiler window was open in it
+  bool warm_up = false;  // trimmed
+  bool counted() const { return !deep && !warm_up; }
+  Interval interval() const { return {start, end}; }
+};
+
+// Shared text of all ranks of a run: NameId → characters.
+class StringPool {
+ public:
+  StringPool() { intern({}); }
+  NameId intern(std::string_view text);
+  std::string_view view(NameId id) const;
+  std::optional<NameId> find(std::string_view text) const;
+
+ private:
+  std::unordered_map<std::string, std::uint32_t> ids_;
+  std::vector<const std::string*> texts_;
+};
+
+class RankTimeline {
+ public:
+  int rank = -1;
+  ProcessInfo process;
+  StepSource step_source = StepSource::none;
+  std::vector<LaneInfo> lanes;
+  std::vector<Event> events;      // by start, then reference
+  std::vector<StepSpan> steps;    // by start; disjoint
+  Facts facts;
+  std::optional<double> clock_residual_us;  // of its deep windows, worst
+  std::optional<LaneId> training_lane;      // the thread that runs backward
+
+  std::string_view name(NameId id) const { return strings->view(id); }
+  std::string_view name(const Event& event) const { return strings->view(event.name); }
+  std::optional<std::int64_t> integer(const Event& event, std::string_view key) const;
+  std::string_view text(const Event& event, std::string_view key) const;
+  std::string fact(std::string_view key) const;
+
+  // Events that begin inside `window`: a half-open index range into `events`.
+  struct Range {
+    std::size_t first = 0, last = 0;
+  };
+  Range beginning_in(Interval window) const;
+  // Index into `steps` of the step that holds `time`, if any.
+  std::optional<std::size_t> step_at(Nanoseconds time) const;
+  Nanoseconds first_time() const;
+  Nanoseconds last_time() const;
+
+  std::shared_ptr<const StringPool> strings;
+  std::unordered_map<std::uint64_t, std::vector<std::pair<NameId, std::int64_t>>> integers;  // by event reference
+  std::unordered_map<std::uint64_t, std::vector<std::pair<NameId, NameId>>> texts;
+};
+
+}  // namespace gradsync
