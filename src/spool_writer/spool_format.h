@@ -164,6 +164,8 @@ struct SpoolHeader {
   uint64_t nvtx_inits;       // client libraries that attached
   uint64_t exited_cleanly;   // 1 after exit handlers ran
   int64_t exit_ns;           // CLOCK_MONOTONIC of that moment
+  uint64_t dropped_nested;   // events of a signal handler that interrupted the writer
+  uint64_t strings_refused;  // strings that got id 0 because the string table was full
 };
 static_assert(sizeof(SpoolHeader) <= kHeaderBytes);
 

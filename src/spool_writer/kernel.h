@@ -1,0 +1,44 @@
+// The few system calls of the writer. They go through syscall(2) because the libc wrappers are thread cancellation
+// points (a cancelled thread would unwind out of the middle of a record) and because fstat has a young symbol version.
+// They set errno as usual; the caller of the slow path restores it for the job.
+#pragma once
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace gradsync::spool {
+
+// CLOCK_MONOTONIC in nanoseconds; answered by the vDSO, without entering the kernel.
+inline int64_t now() {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return int64_t{time.tv_sec} * 1000000000 + time.tv_nsec;
+}
+
+inline int open_file(const char* path, int flags, int mode = 0) {
+  return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags, mode));
+}
+
+inline void close_file(int fd) { syscall(SYS_close, fd); }
+
+inline bool file_status(int fd, struct stat* status) { return syscall(SYS_fstat, fd, status) == 0; }
+
+inline long read_file(int fd, void* to, size_t bytes) { return syscall(SYS_read, fd, to, bytes); }
+
+inline long write_at(int fd, const void* from, size_t bytes, int64_t offset) {
+  return syscall(SYS_pwrite64, fd, from, bytes, offset);
+}
+
+inline int allocate_file(int fd, int64_t offset, int64_t bytes) {
+  return static_cast<int>(syscall(SYS_fallocate, fd, 0, offset, bytes));
+}
+
+inline uint32_t process_id() { return static_cast<uint32_t>(syscall(SYS_getpid)); }
+inline uint32_t parent_process_id() { return static_cast<uint32_t>(syscall(SYS_getppid)); }
+inline uint32_t thread_id() { return static_cast<uint32_t>(syscall(SYS_gettid)); }
+
+}  // namespace gradsync::spool

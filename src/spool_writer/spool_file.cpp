@@ -1,0 +1,150 @@
+#include "src/spool_writer/spool_file.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "src/spool_writer/kernel.h"
+
+namespace gradsync::spool {
+namespace {
+
+constexpr int kMaxSpoolsOfOnePid = 64;
+constexpr int kOpenExisting = O_RDWR | O_NOFOLLOW | O_CLOEXEC;
+constexpr int kOpenNew = kOpenExisting | O_CREAT | O_EXCL;
+static_assert(sizeof(off_t) == 8, "offsets of a spool need 64 bits");
+
+// Appends and keeps the terminator; configure() has checked that the recording's path leaves room for our names.
+char* append(char* to, const char* text) {
+  while (*text != 0) *to++ = *text++;
+  *to = 0;
+  return to;
+}
+
+char* append(char* to, uint32_t number) {
+  char digits[11];
+  char* first = digits + sizeof digits - 1;
+  *first = 0;
+  do {
+    *--first = static_cast<char>('0' + number % 10);
+    number /= 10;
+  } while (number != 0);
+  return append(to, first);
+}
+
+void read_host_name(char* host, size_t bytes) {
+  if (gethostname(host, bytes) != 0) strcpy(host, "unknown");
+  host[bytes - 1] = 0;
+  for (char* c = host; *c != 0; ++c) {
+    if (*c == '/') *c = '_';
+  }
+}
+
+// argv joined by blanks.
+void read_command(char* command, size_t bytes) {
+  const int fd = open_file("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  const long length = read_file(fd, command, bytes - 1);
+  close_file(fd);
+  for (long i = 0; i + 1 < length; ++i) {
+    if (command[i] == 0) command[i] = ' ';
+  }
+}
+
+void fill_header(SpoolHeader* header, const char* host, uint32_t pid) {
+  header->byte_order = kByteOrder;
+  header->format_version = kFormatVersion;
+  header->header_bytes = kHeaderBytes;
+  header->record_bytes = kRecordBytes;
+  header->chunk_bytes = kChunkBytes;
+  header->pid = pid;
+  header->parent_pid = parent_process_id();
+  struct timespec wall;
+  clock_gettime(CLOCK_REALTIME, &wall);
+  header->monotonic_ns = now();
+  header->realtime_ns = int64_t{wall.tv_sec} * 1000000000 + wall.tv_nsec;
+  strcpy(header->host, host);
+  read_command(header->command, sizeof header->command);
+  header->next_string = 1;
+  memcpy(header->magic, kMagic, sizeof kMagic);  // last: a reader that finds it finds the rest
+}
+
+int open_new(const char* recording, const char* host, uint32_t pid, char* path) {
+  char* folder_end = append(append(path, recording), "/events");
+  for (uint32_t k = 1; k <= kMaxSpoolsOfOnePid; ++k) {
+    char* end = append(append(append(append(folder_end, "/"), host), "-"), pid);
+    if (k > 1) end = append(append(end, "-"), k);
+    append(end, ".spool");
+    int fd = open_file(path, kOpenNew, 0600);
+    if (fd < 0 && errno == ENOENT && k == 1) {
+      *folder_end = 0;
+      syscall(SYS_mkdirat, AT_FDCWD, path, 0700);
+      *folder_end = '/';
+      fd = open_file(path, kOpenNew, 0600);
+    }
+    if (fd >= 0 || errno != EEXIST) return fd;
+  }
+  return -1;
+}
+
+bool write_zeros(int fd, int64_t offset, uint32_t bytes) {
+  static const char zeros[4096] = {};
+  for (uint32_t done = 0; done < bytes;) {
+    const uint32_t rest = bytes - done;
+    const long written = write_at(fd, zeros, rest < sizeof zeros ? rest : sizeof zeros, offset + done);
+    if (written > 0) done += static_cast<uint32_t>(written);
+    if (written == 0 || (written < 0 && errno != EINTR)) return false;
+  }
+  return true;
+}
+
+bool reserve(int fd, int64_t offset, uint32_t bytes) {
+  int refused;
+  do {
+    refused = allocate_file(fd, offset, bytes);
+  } while (refused != 0 && errno == EINTR);
+  if (refused == 0) return true;
+  return (errno == EOPNOTSUPP || errno == ENOSYS) && write_zeros(fd, offset, bytes);
+}
+
+}  // namespace
+
+void* reserve_and_map(int fd, int64_t offset, uint32_t bytes) {
+  if (!reserve(fd, offset, bytes)) return nullptr;
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+  return memory == MAP_FAILED ? nullptr : memory;
+}
+
+int create_spool(const char* recording, ProcessState& process, SpoolHeader** header) {
+  char host[sizeof SpoolHeader::host];
+  read_host_name(host, sizeof host);
+  const uint32_t pid = process_id();
+  const int fd = open_new(recording, host, pid, process.path);
+  if (fd < 0) return errno;
+  struct stat status;
+  auto* mapped = static_cast<SpoolHeader*>(reserve_and_map(fd, 0, kHeaderBytes));
+  if (mapped == nullptr || !file_status(fd, &status)) {
+    const int error = errno;
+    syscall(SYS_unlinkat, AT_FDCWD, process.path, 0);  // an empty file would tell the reader nothing
+    close_file(fd);
+    return error;
+  }
+  close_file(fd);
+  process.device = status.st_dev;
+  process.inode = status.st_ino;
+  fill_header(mapped, host, pid);
+  *header = mapped;
+  return 0;
+}
+
+int reopen_spool(const ProcessState& process) {
+  const int fd = open_file(process.path, kOpenExisting);
+  if (fd < 0) return -1;
+  struct stat status;
+  if (file_status(fd, &status) && status.st_dev == process.device && status.st_ino == process.inode) return fd;
+  close_file(fd);
+  errno = ENOENT;
+  return -1;
+}
+
+}  // namespace gradsync::spool
