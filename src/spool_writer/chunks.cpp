@@ -11,6 +11,8 @@ namespace {
 
 constexpr uint32_t kWorthKeeping = 2 * kMaxStringBytes / kRecordBytes;  // room that the longest string fits in
 constexpr uint32_t kNone = ~uint32_t{0};
+constexpr uint32_t kSingleChunks = 2;  // reserved one at a time
+constexpr uint32_t kBatchChunks = 4;
 
 void set_bit(uint64_t* bits, uint32_t index) {
   __atomic_fetch_or(&bits[index / 64], uint64_t{1} << (index % 64), __ATOMIC_ACQ_REL);
@@ -30,21 +32,58 @@ uint32_t take_bit(uint64_t* bits) {
   return kNone;
 }
 
-uint32_t take_new_index(ProcessState& process) {
-  uint32_t index = load_relaxed(&process.chunks);
-  while (index < process.max_chunks) {
-    if (replace(&process.chunks, index, index + 1)) return index;
-    index = load_relaxed(&process.chunks);
+struct Batch {
+  uint32_t first;
+  uint32_t count;  // 0 = the bound is reached
+};
+
+// Small processes stay small: a helper that writes ten events takes one chunk of disk. Later on one reservation serves
+// several chunks, because its cost (open, allocate, map) is per call.
+Batch take_new_indices(ProcessState& process) {
+  uint32_t first = load_relaxed(&process.chunks);
+  while (first < process.max_chunks) {
+    const uint32_t wanted = first < kSingleChunks ? 1 : kBatchChunks;
+    const uint32_t count = wanted < process.max_chunks - first ? wanted : process.max_chunks - first;
+    if (replace(&process.chunks, first, first + count)) return {first, count};
+    first = load_relaxed(&process.chunks);
   }
-  return kNone;
+  return {0, 0};
 }
 
-Record* map_chunk(ProcessState& process, uint32_t index) {
+bool map_batch(ProcessState& process, Batch batch) {
   const int fd = reopen_spool(process);
-  if (fd < 0) return nullptr;
-  void* memory = reserve_and_map(fd, kHeaderBytes + int64_t{index} * kChunkBytes, kChunkBytes);
+  if (fd < 0) return false;
+  auto* memory = static_cast<Record*>(
+      reserve_and_map(fd, kHeaderBytes + int64_t{batch.first} * kChunkBytes, batch.count * kChunkBytes));
   close_file(fd);
-  return static_cast<Record*>(memory);
+  if (memory == nullptr) return false;
+  for (uint32_t i = 0; i < batch.count; ++i) {
+    store_release(&process.mapped[batch.first + i], memory + uint64_t{i} * kRecordsPerChunk);
+    if (i > 0) set_bit(process.ready, batch.first + i);
+  }
+  return true;
+}
+
+// Index of a mapped chunk that nobody has begun; kNone and lane.refusal when there is none.
+uint32_t reserve_chunk(Lane& lane, ProcessState& process) {
+  if (now() < load_relaxed(&process.retry_at_ns)) {
+    lane.refusal = Refusal::no_space;
+    return kNone;
+  }
+  Batch batch{take_bit(process.refused), 1};
+  if (batch.first == kNone) batch = take_new_indices(process);
+  if (batch.count == 0) {
+    lane.refusal = Refusal::full;
+    return kNone;
+  }
+  if (map_batch(process, batch)) return batch.first;
+  // A disk too full for several chunks may still have room for one.
+  for (uint32_t i = 1; i < batch.count; ++i) set_bit(process.refused, batch.first + i);
+  if (batch.count > 1 && map_batch(process, {batch.first, 1})) return batch.first;
+  set_bit(process.refused, batch.first);
+  store_relaxed(&process.retry_at_ns, now() + kRetryNs);
+  lane.refusal = Refusal::no_space;
+  return kNone;
 }
 
 void describe_thread(ChunkHeader* header, uint32_t lane) {
@@ -53,7 +92,8 @@ void describe_thread(ChunkHeader* header, uint32_t lane) {
   prctl(PR_GET_NAME, header->thread_name);
 }
 
-void begin_chunk(Lane& lane, ProcessState& process, Record* chunk, uint32_t index) {
+void begin_chunk(Lane& lane, ProcessState& process, uint32_t index) {
+  Record* chunk = load_acquire(&process.mapped[index]);
   auto* header = reinterpret_cast<ChunkHeader*>(chunk);
   describe_thread(header, lane.ordinal);
   header->kind = Kind::chunk;
@@ -62,7 +102,6 @@ void begin_chunk(Lane& lane, ProcessState& process, Record* chunk, uint32_t inde
   lane.chunk_index = index;
   lane.next = 1;
   lane.room = kRecordsPerChunk - 1;
-  store_release(&process.mapped[index], chunk);
   raise_to(&process.header->chunks_used, index + 1);
 }
 
@@ -89,24 +128,10 @@ bool take_chunk(Lane& lane, ProcessState& process, uint32_t records) {
     continue_chunk(lane, process, index);
     return true;
   }
-  if (now() < load_relaxed(&process.retry_at_ns)) {
-    lane.refusal = Refusal::no_space;
-    return false;
-  }
-  index = take_bit(process.refused);
-  if (index == kNone) index = take_new_index(process);
-  if (index == kNone) {
-    lane.refusal = Refusal::full;
-    return false;
-  }
-  Record* chunk = map_chunk(process, index);
-  if (chunk == nullptr) {
-    set_bit(process.refused, index);
-    store_relaxed(&process.retry_at_ns, now() + kRetryNs);
-    lane.refusal = Refusal::no_space;
-    return false;
-  }
-  begin_chunk(lane, process, chunk, index);
+  index = take_bit(process.ready);
+  if (index == kNone) index = reserve_chunk(lane, process);
+  if (index == kNone) return false;
+  begin_chunk(lane, process, index);
   return true;
 }
 

@@ -1,5 +1,5 @@
-// Which chunk a thread gets: one that a dead thread left unfinished, one whose space the disk refused before, or a new
-// one at the end of the file, up to the bound.
+// Which chunk a thread gets: one that a dead thread left unfinished, one that was reserved together with another, one
+// whose space the disk refused before, or new ones at the end of the file, up to the bound.
 #pragma once
 
 #include "src/spool_writer/lane.h"

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,8 +30,8 @@ inline bool file_status(int fd, struct stat* status) { return syscall(SYS_fstat,
 
 inline long read_file(int fd, void* to, size_t bytes) { return syscall(SYS_read, fd, to, bytes); }
 
-inline long write_at(int fd, const void* from, size_t bytes, int64_t offset) {
-  return syscall(SYS_pwrite64, fd, from, bytes, offset);
+inline long write_pieces_at(int fd, const struct iovec* pieces, uint32_t count, int64_t offset) {
+  return syscall(SYS_pwritev, fd, pieces, count, offset, 0);
 }
 
 inline int allocate_file(int fd, int64_t offset, int64_t bytes) {

@@ -35,7 +35,8 @@ struct ProcessState {
   SpoolHeader* header;
   uint64_t device;  // the spool's identity: its path is opened again for every chunk
   uint64_t inode;
-  uint64_t idle[kMaxChunks / 64];     // bit = a mapped chunk with room whose thread ended
+  uint64_t ready[kMaxChunks / 64];    // bit = a mapped chunk that no thread has begun
+  uint64_t idle[kMaxChunks / 64];     // bit = a begun chunk with room whose thread ended
   uint64_t refused[kMaxChunks / 64];  // bit = an index whose space the disk refused so far
   Record* mapped[kMaxChunks];         // where a chunk is mapped; null = not yet
   char path[kPathBytes];
