@@ -36,7 +36,11 @@ wanted="$(printf '%s\n' "${options[@]}" "$(cksum <CMakePresets.json)")"
 
 # Ninja sees changed CMake files by itself; presets and options it does not.
 if [[ ! -f "$folder/build.ninja" || "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]]; then
-  cmake --preset "$preset" "${options[@]}"
+  fresh=()
+  if [[ -f "$folder/CMakeCache.txt" ]] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$PWD" "$folder/CMakeCache.txt"; then
+    fresh=(--fresh) # the checkout was moved or copied
+  fi
+  cmake --preset "$preset" --no-warn-unused-cli "${fresh[@]}" "${options[@]}"
   printf '%s\n' "$wanted" >"$stamp"
 fi
 exec cmake --build --preset "$preset" -j "$(nproc)" "$@"

@@ -64,6 +64,7 @@ mapfile -t missing < <(missing_of "${names[@]}")
 [[ "${#missing[@]}" -gt 0 ]] || exit 0
 
 say "will install with apt: ${missing[*]}"
+[[ "${#torch[@]}" -eq 0 ]] || say "no Python here has PyTorch yet: Debian's and what it needs are 230 MB of that, 1 GB on disk"
 if [[ "$(id -u)" -ne 0 ]] && ! command -v sudo >/dev/null; then
   say "neither root nor sudo; as root, run:"
   say "  apt-get update && apt-get install --no-install-recommends ${missing[*]}"
