@@ -52,7 +52,9 @@ asan tsan:
 	@$(call build_tests,$@)
 	@ctest --preset $@ -j "$$(nproc)"
 
-install: build
+# Builds only when nothing is built yet, so that `sudo make install` leaves no files of root in build/.
+install:
+	@[ -x build/release/gradsync-doctor ] || $(MAKE) build
 	@cmake --install build/release --prefix "$(PREFIX)"
 
 clean:

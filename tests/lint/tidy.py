@@ -72,7 +72,7 @@ def entries_to_check(root, build):
     found = {}
     for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
         file = (Path(entry["directory"]) / entry["file"]).resolve()
-        if file.is_relative_to(root) and file.relative_to(root).parts[0] in FOLDERS:
+        if file.is_file() and file.is_relative_to(root) and file.relative_to(root).parts[0] in FOLDERS:
             found.setdefault(file, entry)
     return sorted(found.items())
 
