@@ -1,0 +1,262 @@
+// Attribution: every nanosecond of a step gets exactly one class, so the classes add up to the step.
+// First half: per rank, by claim(). Second half: what was blocked on communication is split at the moment when the
+// last peer was ready: before it the rank waits for its peers, after it the fabric works.
+#include <algorithm>
+#include <map>
+
+#include "analyzers/analyzers.h"
+#include "analyzers/rows.h"
+#include "analyzers/step_activity.h"
+#include "src/base/statistics.h"
+
+namespace gradsync {
+namespace {
+
+constexpr std::string_view kBlockedTable = "blocked";  // rank, step, key, start, end: claimed stretches of comm
+constexpr std::string_view kArrivalTable = "arrivals"; // rank, key, time: when the rank was ready for the collective
+
+const std::vector<std::string> kReportClasses{"compute",     "compress",   "decompress", "comm_peer_wait", "comm_startup",
+                                              "comm_transfer", "comm_unsplit", "memcpy",   "host_sync",      "launch",
+                                              "sched_irq",   "data",       "idle"};
+
+Cell whole(Nanoseconds value) { return static_cast<std::int64_t>(value); }
+
+class StepSummariser {
+ public:
+  StepSummariser(const RankTimeline& rank, const GradientPath& path, Summary& summary)
+      : rank_(rank),
+        path_(path),
+        steps_(summary.table(kStepTable, step_columns())),
+        blocked_(summary.table(kBlockedTable, {"rank", "step", "key", "start_ns", "end_ns"})),
+        arrivals_(summary.table(kArrivalTable, {"rank", "key", "time_ns"})) {}
+
+  void add(const StepSpan& step) {
+    const StepActivity seen = observe(rank_, step, path_);
+    const Activity claimed = claim(seen.activity, step.interval());
+    std::vector<Cell> row{whole(rank_.rank),      whole(step.number), whole(step.variant),         whole(step.deep),
+                          whole(step.warm_up),    whole(step.start),  whole(step.end - step.start)};
+    for (const IntervalSet& set : claimed.of) row.push_back(whole(set.length()));
+    for (const IntervalSet* set : {&seen.forward, &seen.backward, &seen.optimizer, &seen.gradient})
+      row.push_back(whole(set->length()));
+    add_communication(seen, claimed, row);
+    add_compression(seen, step, row);
+    add_host_syncs(seen, row);
+    add_lifecycle(seen, row);
+    row.push_back(whole(seen.on_device));
+    steps_.rows.push_back(std::move(row));
+    if (step.counted()) add_blocked(seen, claimed, step);
+  }
+
+ private:
+  static void add_communication(const StepActivity& seen, const Activity& claimed, std::vector<Cell>& row) {
+    row.push_back(whole(seen.communicating.length()));
+    row.push_back(whole(intersect(seen.communicating, claimed[StepClass::compute]).length()));
+  }
+
+  static void add_compression(const StepActivity& seen, const StepSpan& step, std::vector<Cell>& row) {
+    const IntervalSet all = clip(unite(seen.activity[StepClass::compress], seen.activity[StepClass::decompress]),
+                                 step.interval());
+    row.push_back(whole(all.length()));
+    const Interval after{seen.compute_end > 0 ? seen.compute_end : step.end, step.end};
+    row.push_back(whole(clip(clip(seen.activity[StepClass::compress], step.interval()), after).length()));
+  }
+
+  static void add_host_syncs(const StepActivity& seen, std::vector<Cell>& row) {
+    row.push_back(whole(static_cast<Nanoseconds>(seen.host_syncs.size())));
+    row.push_back(whole(std::count_if(seen.host_syncs.begin(), seen.host_syncs.end(),
+                                      [](const Event* event) { return event->has(kFlagInHook); })));
+  }
+
+  void add_lifecycle(const StepActivity& seen, std::vector<Cell>& row) const {
+    Nanoseconds first = 0;
+    std::int64_t bytes = 0, late_bytes = 0;
+    for (const Event* event : seen.collectives) {
+      if (seen.backward_start == 0 || event->start < seen.backward_start) continue;
+      if (first == 0 || event->start < first) first = event->start;
+      bytes += event->bytes;
+      if (seen.compute_end > 0 && event->start >= seen.compute_end) late_bytes += event->bytes;
+    }
+    row.push_back(whole(first > 0 ? first - seen.backward_start : -1));
+    row.push_back(whole(bytes));
+    row.push_back(whole(late_bytes));
+  }
+
+  void add_blocked(const StepActivity& seen, const Activity& claimed, const StepSpan& step) {
+    IntervalSet left = claimed[StepClass::comm];
+    for (const Blocked& blocked : seen.blocked) {
+      const IntervalSet mine = clip(left, blocked.interval);
+      left = subtract(left, mine);
+      for (const Interval& piece : mine.intervals())
+        blocked_.rows.push_back({whole(rank_.rank), whole(step.number), blocked.key, whole(piece.start), whole(piece.end)});
+      if (blocked.key != 0 && blocked.arrival != 0)
+        arrivals_.rows.push_back({whole(rank_.rank), blocked.key, whole(blocked.arrival)});
+    }
+  }
+
+  const RankTimeline& rank_;
+  const GradientPath& path_;
+  Series& steps_;
+  Series& blocked_;
+  Series& arrivals_;
+};
+
+// When the last of all ranks was ready for a collective; nothing unless every rank said so.
+class LastArrivals {
+ public:
+  LastArrivals(const Summary& summary, bool one_clock) {
+    const std::size_t ranks = ranks_in(summary).size();
+    const Series* table = summary.find(kArrivalTable);
+    if (!one_clock || ranks < 2 || table == nullptr) return;
+    std::map<std::int64_t, std::map<std::int64_t, std::int64_t>> by_key;  // key → rank → first time
+    for (const auto& row : table->rows)
+      by_key[std::get<std::int64_t>(row[1])].try_emplace(std::get<std::int64_t>(row[0]), std::get<std::int64_t>(row[2]));
+    for (const auto& [key, times] : by_key) {
+      if (times.size() != ranks) continue;
+      std::int64_t last = 0;
+      for (const auto& [rank, time] : times) last = std::max(last, time);
+      last_[key] = last;
+    }
+  }
+
+  std::optional<Nanoseconds> of(std::int64_t key) const {
+    const auto found = last_.find(key);
+    if (key == 0 || found == last_.end()) return std::nullopt;
+    return found->second;
+  }
+
+ private:
+  std::map<std::int64_t, std::int64_t> last_;
+};
+
+struct CommSplit {
+  Nanoseconds peer_wait = 0, unsplit = 0;
+};
+
+using StepKey = std::pair<std::int64_t, std::int64_t>;  // rank, step
+
+std::map<StepKey, CommSplit> split_communication(const Summary& summary, const LastArrivals& arrivals) {
+  std::map<StepKey, CommSplit> splits;
+  const Series* table = summary.find(kBlockedTable);
+  if (table == nullptr) return splits;
+  for (const auto& row : table->rows) {
+    const auto cell = [&row](std::size_t i) { return std::get<std::int64_t>(row[i]); };
+    CommSplit& split = splits[{cell(0), cell(1)}];
+    const Nanoseconds start = cell(3), end = cell(4);
+    const std::optional<Nanoseconds> last = arrivals.of(cell(2));
+    const Nanoseconds waited = last ? std::clamp(*last, start, end) - start : 0;
+    split.peer_wait += waited;
+    split.unsplit += end - start - waited;
+  }
+  return splits;
+}
+
+std::map<std::string, double> parts_ms(const StepRow& row, const std::map<StepKey, CommSplit>& splits) {
+  const auto found = splits.find({row[StepColumn::rank], row[StepColumn::step]});
+  const double peer_wait = found == splits.end() ? 0 : static_cast<double>(found->second.peer_wait) * 1e-6;
+  return {{"compute", row.ms(StepColumn::compute)},     {"compress", row.ms(StepColumn::compress)},
+          {"decompress", row.ms(StepColumn::decompress)}, {"comm_peer_wait", peer_wait},
+          {"comm_startup", 0},                          {"comm_transfer", 0},
+          {"comm_unsplit", row.ms(StepColumn::comm) - peer_wait},
+          {"memcpy", row.ms(StepColumn::memcpy)},       {"host_sync", row.ms(StepColumn::host_sync)},
+          {"launch", row.ms(StepColumn::launch)},       {"sched_irq", row.ms(StepColumn::sched_irq)},
+          {"data", row.ms(StepColumn::data)},           {"idle", row.ms(StepColumn::idle)}};
+}
+
+// Classes that were not measured here are absent; the split needs a fabric fit, which a later stage may add.
+bool measured(const std::string& name, bool any_on_device) {
+  if (name == "comm_startup" || name == "comm_transfer" || name == "sched_irq") return false;
+  return any_on_device || (name != "memcpy" && name != "host_sync" && name != "launch");
+}
+
+class AttributionAnalyzer final : public Analyzer {
+ public:
+  std::string_view name() const override { return "attribution"; }
+
+  void summarise(const RankTimeline& rank, const Inputs& inputs, Summary& summary) const override {
+    const GradientPath path = find_gradient_path(rank, inputs);
+    // A GPU job whose kernels were not recorded cannot be attributed from the host's side.
+    if (rank.fact("device") == "cuda" && !has_kernels(rank)) return;
+    StepSummariser summariser(rank, path, summary);
+    for (const StepSpan& step : rank.steps) summariser.add(step);
+  }
+
+  void conclude(const Summary& all, const Inputs& inputs, Conclusions& conclusions) const override {
+    if (counted_steps(all).empty()) return;
+    const bool one_clock = inputs.run.hosts.size() <= 1;
+    const std::map<StepKey, CommSplit> splits = split_communication(all, LastArrivals(all, one_clock));
+    for (const int rank : ranks_in(all)) add_scope(all, rank, splits, conclusions);
+    add_scope(all, -1, splits, conclusions);
+    add_steps_series(all, splits, conclusions);
+  }
+
+ private:
+  // The contract's series `steps`: every step but the warm-up, one column per class.
+  static void add_steps_series(const Summary& all, const std::map<StepKey, CommSplit>& splits,
+                               Conclusions& conclusions) {
+    Series& series = conclusions.series["steps"];
+    series.name = "steps";
+    series.columns = {"rank", "step", "variant", "deep", "time_ms"};
+    for (const std::string& name : kReportClasses) series.columns.push_back(name + "_ms");
+    for (const auto& cells : all.find(kStepTable)->rows) {
+      const StepRow row(cells);
+      if (row[StepColumn::warm_up] != 0) continue;
+      std::vector<Cell> out{row[StepColumn::rank], row[StepColumn::step], row[StepColumn::variant],
+                            row[StepColumn::deep], row.ms(StepColumn::time)};
+      const std::map<std::string, double> parts = parts_ms(row, splits);
+      for (const std::string& name : kReportClasses) out.emplace_back(parts.at(name));
+      series.rows.push_back(std::move(out));
+    }
+  }
+
+  static bool has_kernels(const RankTimeline& rank) {
+    return std::any_of(rank.events.begin(), rank.events.end(),
+                       [](const Event& event) { return event.kind == Kind::kernel; });
+  }
+
+  // Reported part = median step × Σ part ÷ Σ step, so that the parts add up to the median step.
+  static void add_scope(const Summary& all, int rank, const std::map<StepKey, CommSplit>& splits,
+                        Conclusions& conclusions) {
+    const std::string scope = rank < 0 ? "all" : "rank:" + std::to_string(rank);
+    std::map<std::string, std::vector<double>> samples;
+    std::map<std::string, double> sums;
+    std::vector<double> times;
+    bool on_device = false;
+    for (const StepRow& row : counted_steps(all, rank)) {
+      times.push_back(row.ms(StepColumn::time));
+      on_device |= row[StepColumn::on_device] != 0;
+      for (const auto& [name, ms] : parts_ms(row, splits)) {
+        samples[name].push_back(ms);
+        sums[name] += ms;
+      }
+      for (const auto& [name, column] : {std::pair{"forward", StepColumn::forward}, {"backward", StepColumn::backward},
+                                         {"optimizer", StepColumn::optimizer}, {"gradient", StepColumn::gradient}}) {
+        samples["phase." + std::string(name)].push_back(row.ms(column));
+        sums["phase." + std::string(name)] += row.ms(column);
+      }
+    }
+    if (times.empty()) return;
+    double total = 0;
+    for (const double time : times) total += time;
+    const double scale = *median(times) / total;
+    Attribution attribution{scope, "median", {}};
+    for (const auto& [name, sample] : samples) {
+      const bool phase = name.starts_with("phase.");
+      if (!phase && !measured(name, on_device)) continue;
+      if (phase && on_device) continue;
+      if (name == "phase.gradient" && sums[name] == 0) continue;
+      const double part = scale * sums[name];
+      add_sample(conclusions.metrics, phase ? name + "_ms" : "attribution." + name + "_ms", scope, sample, "torch_hook");
+      Metric metric = *conclusions.metrics.find(phase ? name + "_ms" : "attribution." + name + "_ms", scope);
+      metric.value = part;
+      conclusions.metrics.add(std::move(metric));
+      if (!phase) attribution.parts_ms[name] = part;
+    }
+    conclusions.attribution.push_back(std::move(attribution));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Analyzer> make_attribution() { return std::make_unique<AttributionAnalyzer>(); }
+
+}  // namespace gradsync

@@ -1,0 +1,53 @@
+// Blocking calls: how many, how many of them inside compression code, and what they cost.
+#include <map>
+
+#include "analyzers/analyzers.h"
+#include "analyzers/rows.h"
+#include "src/timeline/rank_timeline.h"
+
+namespace gradsync {
+namespace {
+
+class HostSyncAnalyzer final : public Analyzer {
+ public:
+  std::string_view name() const override { return "host_sync"; }
+
+  void summarise(const RankTimeline& rank, const Inputs&, Summary& summary) const override {
+    std::map<std::string, std::int64_t> sites;
+    for (const Event& event : rank.events)
+      if (event.kind == Kind::host_sync)
+        if (const std::string_view site = rank.text(event, "site"); !site.empty())
+          sites[std::string(rank.name(event)) + " at " + std::string(site)] += std::max<Nanoseconds>(event.duration(), 1);
+    Series& table = summary.table("host_sync_sites", {"rank", "site", "ns"});
+    for (const auto& [site, ns] : sites) table.rows.push_back({std::int64_t{rank.rank}, site, ns});
+  }
+
+  void conclude(const Summary& all, const Inputs&, Conclusions& conclusions) const override {
+    const std::vector<StepRow> steps = counted_steps(all);
+    if (steps.empty()) return;
+    add_per_step(conclusions, all, "host_sync.count_per_step", "torch_hook", [](const StepRow& row) {
+      return static_cast<double>(row[StepColumn::host_sync_count]);
+    });
+    add_per_step(conclusions, all, "host_sync.in_hook_per_step", "torch_hook", [](const StepRow& row) {
+      return static_cast<double>(row[StepColumn::host_sync_in_hook]);
+    });
+    // Without a device there is nothing to leave idle: the time stays compute and the metric absent.
+    add_per_step(conclusions, all, "host_sync.ms", "steps", [](const StepRow& row) -> std::optional<double> {
+      return row[StepColumn::on_device] != 0 ? std::optional(row.ms(StepColumn::host_sync)) : std::nullopt;
+    });
+    if (const Series* table = all.find("host_sync_sites")) {
+      std::int64_t worst = 0;
+      for (const auto& row : table->rows)
+        if (std::get<std::int64_t>(row[2]) > worst) {
+          worst = std::get<std::int64_t>(row[2]);
+          conclusions.facts["where.host_sync"] = std::get<std::string>(row[1]);
+        }
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Analyzer> make_host_sync() { return std::make_unique<HostSyncAnalyzer>(); }
+
+}  // namespace gradsync

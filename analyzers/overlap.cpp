@@ -1,0 +1,111 @@
+// What of communication and compression had no useful compute beside it.
+#include "analyzers/analyzers.h"
+#include "analyzers/rows.h"
+#include "src/base/statistics.h"
+
+namespace gradsync {
+namespace {
+
+class OverlapAnalyzer final : public Analyzer {
+ public:
+  std::string_view name() const override { return "overlap"; }
+
+  // Everything needed is in the table of steps.
+  void summarise(const RankTimeline&, const Inputs&, Summary&) const override {}
+
+  void conclude(const Summary& all, const Inputs&, Conclusions& conclusions) const override {
+    add_shares(all, conclusions);
+    add_compression(all, conclusions);
+    add_overlap(all, conclusions);
+  }
+
+ private:
+  static double exposed_ms(const StepRow& row) {
+    return row.ms(StepColumn::comm) + row.ms(StepColumn::compress) + row.ms(StepColumn::decompress);
+  }
+
+  // Names ending in _ms get a twin in percent of the step.
+  static void add_with_share(const Summary& all, Conclusions& conclusions, const std::string& stem,
+                             const std::function<double(const StepRow&)>& ms) {
+    add_per_step(conclusions, all, stem + "_ms", "steps", ms);
+    add_per_step(conclusions, all, stem + "_percent", "steps", [&ms](const StepRow& row) {
+      return 100 * ms(row) / row.ms(StepColumn::time);
+    });
+  }
+
+  static void add_shares(const Summary& all, Conclusions& conclusions) {
+    add_with_share(all, conclusions, "sync.exposed", exposed_ms);
+    add_per_step(conclusions, all, "data.share_percent", "steps", [](const StepRow& row) {
+      return 100 * row.ms(StepColumn::data) / row.ms(StepColumn::time);
+    });
+    // Peer wait is cut out: from the attribution, where it was split.
+    for (const Attribution& attribution : conclusions.attribution) {
+      const auto part = [&attribution](const char* name) {
+        const auto found = attribution.parts_ms.find(name);
+        return found == attribution.parts_ms.end() ? 0.0 : found->second;
+      };
+      const double step = conclusions.metrics.value("step.time_ms", attribution.scope).value_or(0);
+      if (step <= 0) continue;
+      const double exposed = part("comm_startup") + part("comm_transfer") + part("comm_unsplit");
+      const auto steps = static_cast<std::int64_t>(
+          conclusions.metrics.find("step.time_ms", attribution.scope)->n);
+      Metric own;
+      own.name = "comm.exposed_ms";
+      own.scope = attribution.scope;
+      own.value = exposed;
+      own.n = steps;
+      own.source = "attribution";
+      if (const Metric* whole = conclusions.metrics.find("attribution.comm_unsplit_ms", attribution.scope))
+        own.resolution = whole->resolution;
+      conclusions.metrics.add(own);
+      own.name = "comm.exposed_percent";
+      own.value = 100 * exposed / step;
+      if (own.resolution) own.resolution = 100 * *own.resolution / step;
+      conclusions.metrics.add(own);
+    }
+  }
+
+  static void add_compression(const Summary& all, Conclusions& conclusions) {
+    double total = 0, late = 0, serial = 0;
+    for (const StepRow& row : counted_steps(all)) {
+      total += row.ms(StepColumn::compressing);
+      late += row.ms(StepColumn::compress_after_backward);
+      serial += row.ms(StepColumn::compress) + row.ms(StepColumn::decompress);
+    }
+    if (total <= 0) return;
+    add_per_step(conclusions, all, "compress.total_ms", "steps",
+                 [](const StepRow& row) { return row.ms(StepColumn::compressing); });
+    add_with_share(all, conclusions, "compress.serial", [](const StepRow& row) {
+      return row.ms(StepColumn::compress) + row.ms(StepColumn::decompress);
+    });
+    const auto steps = static_cast<std::int64_t>(counted_steps(all).size());
+    double compress_only = 0;
+    for (const StepRow& row : counted_steps(all)) compress_only += row.ms(StepColumn::compress);
+    if (compress_only > 0)
+      add_value(conclusions.metrics, "compress.after_backward_percent", "all",
+                std::min(100.0, 100 * late / compress_only), steps, "steps");
+    const auto serial_ms = conclusions.metrics.value("compress.serial_ms", "all");
+    const auto comm_ms = conclusions.metrics.value("comm.exposed_ms", "all");
+    if (serial_ms && comm_ms && *comm_ms > 0)
+      add_value(conclusions.metrics, "compress.serial_over_comm_percent", "all", 100 * *serial_ms / *comm_ms, steps,
+                "steps");
+  }
+
+  static void add_overlap(const Summary& all, Conclusions& conclusions) {
+    add_per_step(conclusions, all, "comm.overlap_percent", "steps", [](const StepRow& row) -> std::optional<double> {
+      const double communicating = row.ms(StepColumn::communicating);
+      if (communicating <= 0) return std::nullopt;
+      return 100 * row.ms(StepColumn::communicating_beside_compute) / communicating;
+    });
+    add_per_step(conclusions, all, "comm.total_ms", "steps", [](const StepRow& row) -> std::optional<double> {
+      const double communicating = row.ms(StepColumn::communicating);
+      return communicating > 0 ? std::optional(communicating) : std::nullopt;
+    });
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Analyzer> make_overlap() { return std::make_unique<OverlapAnalyzer>(); }
+
+}  // namespace gradsync

@@ -1,0 +1,54 @@
+// The table `steps` that attribution's first half writes and later analyzers read, and the small arithmetic on tables
+// that they share: picking a column of the counted steps, per rank or over all, and making a metric of it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/model/analyzer.h"
+
+namespace gradsync {
+
+inline constexpr std::string_view kStepTable = "steps";
+// Columns of kStepTable; times are nanoseconds.
+enum class StepColumn : std::size_t {
+  rank, step, variant, deep, warm_up, start, time,
+  compute, compress, decompress, comm, memcpy, host_sync, launch, sched_irq, data, idle,
+  forward, backward, optimizer, gradient,
+  communicating, communicating_beside_compute, compressing, compress_after_backward,
+  host_sync_count, host_sync_in_hook, first_send, sent_bytes, sent_after_backward_bytes, on_device,
+};
+const std::vector<std::string>& step_columns();
+
+class StepRow {
+ public:
+  explicit StepRow(const std::vector<Cell>& cells) : cells_(cells) {}
+  std::int64_t operator[](StepColumn column) const {
+    return std::get<std::int64_t>(cells_[static_cast<std::size_t>(column)]);
+  }
+  bool counted() const { return (*this)[StepColumn::deep] == 0 && (*this)[StepColumn::warm_up] == 0; }
+  double ms(StepColumn column) const { return static_cast<double>((*this)[column]) * 1e-6; }
+
+ private:
+  const std::vector<Cell>& cells_;
+};
+
+// Counted rows of kStepTable, in order; empty when nothing was summarised. `rank` < 0: all ranks.
+std::vector<StepRow> counted_steps(const Summary& summary, int rank = -1);
+std::vector<int> ranks_in(const Summary& summary);
+
+// A metric over a sample: value = p50, with p10, p90, n and bootstrap resolution. Nothing is added for an empty sample.
+void add_sample(MetricSet& metrics, std::string name, std::string scope, const std::vector<double>& sample,
+                std::string source);
+void add_value(MetricSet& metrics, std::string name, std::string scope, double value, std::int64_t n,
+               std::string source);
+
+// add_sample of `value(row)` for scope all (every rank's steps pooled) and for each rank; rows without a value are left out.
+void add_per_step(Conclusions& conclusions, const Summary& summary, const std::string& name, const std::string& source,
+                  const std::function<std::optional<double>(const StepRow&)>& value);
+
+}  // namespace gradsync
