@@ -24,12 +24,7 @@ void write_attribute(uint64_t target, uint32_t key, AttributeType type, int64_t 
   ++lane.calls;
   Record* room = claim(lane, 1);
   if (room == nullptr) return count_refused(lane);
-  auto* record = reinterpret_cast<AttributeRecord*>(room);
-  record->type = type;
-  record->key = key;
-  record->target = target;
-  record->value = value;
-  record->kind = Kind::attribute;
+  fill_attribute(room, target, {key, type, value});
   publish(lane, 1);
 }
 
@@ -55,19 +50,23 @@ uint64_t gsd_begin(uint64_t what, uint64_t bytes, uint64_t where) {
 void gsd_end(uint64_t event) { end_event(t_lane, event); }
 
 uint64_t gsd_event(uint64_t what, uint64_t bytes, uint64_t where, int64_t start_ns, int64_t end_ns) {
-  return whole_event(t_lane, What::unpack(what), bytes, where, start_ns, end_ns);
+  return write_event(t_lane, What::unpack(what), bytes, where, [=] { return Span{start_ns, end_ns}; });
 }
 
+// The correlation is a reference of ours, or a device's number, which must stay as it is.
 void gsd_link(uint64_t event, uint64_t correlation) {
-  if (Record* record = event_at(event)) store_relaxed(&record->correlation, correlation);
+  const uint64_t index = index_of(correlation);
+  if (Record* record = event_at(event)) store_relaxed(&record->correlation, index != kNoEvent ? index : correlation);
 }
 
 void gsd_attr_int(uint64_t event, uint32_t key, int64_t value) {
-  if (event != kNoEvent && key != 0) write_attribute(event, key, AttributeType::integer, value);
+  const uint64_t target = index_of(event);
+  if (target != kNoEvent && key != 0) write_attribute(target, key, AttributeType::integer, value);
 }
 
 void gsd_attr_str(uint64_t event, uint32_t key, uint32_t value) {
-  if (event != kNoEvent && key != 0) write_attribute(event, key, AttributeType::string, value);
+  const uint64_t target = index_of(event);
+  if (target != kNoEvent && key != 0) write_attribute(target, key, AttributeType::string, value);
 }
 
 void gsd_fact(const char* key, const char* value) {
@@ -81,7 +80,7 @@ uint64_t gsd_step(int64_t boundary_ns, uint32_t variant, uint32_t deep) {
   if (process == nullptr) return kNoEvent;
   add_relaxed(&process->step_plus_one, 1u);
   const What what{Kind::step, Phase::none, Source::torch_hook, deep != 0 ? kFlagDeep : uint8_t{0}, 0};
-  const uint64_t opened = whole_event(t_lane, what, 0, GSD_WHERE(variant, 0), boundary_ns, 0);
+  const uint64_t opened = write_event(t_lane, what, 0, GSD_WHERE(variant, 0), [=] { return Span{boundary_ns, 0}; });
   const uint64_t closed = swap(&process->open_step, opened);
   if (Record* record = event_at(closed)) close_record(record, boundary_ns);
   return opened;
@@ -110,7 +109,11 @@ void gsd_goodbye(void) {
   if (g_process == nullptr) return;
   const int saved_errno = errno;
   Lane& lane = t_lane;
-  if (lane.epoch != 0 && lane.epoch == Lane::process_epoch()) account_self_time(lane, 0);
+  if (lane.epoch != 0 && lane.epoch == Lane::process_epoch()) {
+    account_self_time(lane, 0);
+    Busy busy(lane);
+    if (busy.entered() && swap(&g_process->unwritten_strings, 0u) != 0) write_missing_strings(lane);
+  }
   say_goodbye(*g_process);
   errno = saved_errno;
 }

@@ -31,6 +31,7 @@ struct Lane {
   uint32_t calls;   // since the last account of self time
   Refusal refusal;  // why the last claim failed
 
+  // Only when g_process is set.
   static uint32_t process_epoch() { return load_relaxed(&g_process->epoch); }
 };
 
@@ -74,18 +75,26 @@ inline void publish(Lane& lane, uint32_t records) {
   store_release(&reinterpret_cast<ChunkHeader*>(lane.chunk)->used, lane.next);
 }
 
+// What callers hold: the record's index in the file and, above it, the epoch - 1. A child process that inherits a
+// reference of its parent cannot touch its own records with it; in a process that never forked it is the bare index.
 inline uint64_t reference_of(const Lane& lane, const Record* record) {
-  return uint64_t{lane.chunk_index} * kRecordsPerChunk + static_cast<uint64_t>(record - lane.chunk);
+  const uint64_t first = uint64_t{lane.chunk_index} * kRecordsPerChunk;
+  return uint64_t{lane.epoch - 1} << 32 | (first + static_cast<uint64_t>(record - lane.chunk));
+}
+
+// What the file holds: the bare index; kNoEvent for a reference of another epoch.
+inline uint64_t index_of(uint64_t reference) {
+  if (g_process == nullptr || reference >> 32 != Lane::process_epoch() - 1) return kNoEvent;
+  return static_cast<uint32_t>(reference);
 }
 
 // The event behind a reference of this process's spool; null when there is none. Any thread.
 inline Record* event_at(uint64_t reference) {
-  if (g_process == nullptr || reference / kRecordsPerChunk >= kMaxChunks || reference % kRecordsPerChunk == 0) {
-    return nullptr;
-  }
-  Record* chunk = load_acquire(&g_process->mapped[reference / kRecordsPerChunk]);
+  const uint64_t index = index_of(reference);
+  if (index % kRecordsPerChunk == 0 || index / kRecordsPerChunk >= kMaxChunks) return nullptr;
+  Record* chunk = load_acquire(&g_process->mapped[index / kRecordsPerChunk]);
   if (chunk == nullptr) return nullptr;
-  Record* record = chunk + reference % kRecordsPerChunk;
+  Record* record = chunk + index % kRecordsPerChunk;
   return record->kind >= Kind::step ? record : nullptr;
 }
 

@@ -93,7 +93,7 @@ Entry* find_or_make(const char* text, uint32_t length) {
 
 // False when there is no room now.
 bool write_string(Lane& lane, Entry* entry) {
-  const uint32_t epoch = lane.process_epoch();
+  const uint32_t epoch = Lane::process_epoch();
   const uint32_t before = load_relaxed(&entry->written_epoch);
   // The thread that wins this writes; nobody else may, so that a string is in the file once.
   if (before == epoch || !replace(&entry->written_epoch, before, epoch)) return true;
@@ -137,9 +137,11 @@ uint32_t string_id(Lane& lane, const char* text, uint32_t length) {
     count_lost(&SpoolHeader::strings_refused);
     return 0;
   }
-  const uint32_t epoch = lane.process_epoch();
+  // Either we see the open spool here, or its opener sees our entry (write_missing_strings has the other fence).
+  if (load_relaxed(&entry->written_epoch) == 0) __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  const uint32_t epoch = Lane::process_epoch();
   if (epoch != 0 && load_relaxed(&entry->written_epoch) != epoch) {
-    // Interrupted our own writing, or no room: the next chunk brings it.
+    // Interrupted our own writing, or no room: the next chunk, or the goodbye, brings it.
     Busy busy(lane);
     if (!busy.entered() || !write_string(lane, entry)) store_relaxed(&g_process->unwritten_strings, 1u);
   }
@@ -152,7 +154,10 @@ const char* text_of(uint32_t id) {
   return grain == 0 ? "" : entry_at(grain)->text;
 }
 
+uint32_t id_of_interned(const char* text) { return reinterpret_cast<const Entry*>(text - kEntryBytes)->id; }
+
 void write_missing_strings(Lane& lane) {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
   const uint32_t end = load_relaxed(&g_table->next_id);
   for (uint32_t id = 1; id <= end && id < kMaxStrings; ++id) {
     const uint32_t grain = load_acquire(&g_table->by_id[id]);

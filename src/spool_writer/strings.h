@@ -26,6 +26,8 @@ uint32_t intern(const char* text, uint32_t length);
 uint32_t string_id(Lane& lane, const char* text, uint32_t length);
 // The interned text of an id, NUL-terminated; "" when unknown.
 const char* text_of(uint32_t id);
+// The id of a text that text_of returned.
+uint32_t id_of_interned(const char* text);
 
 // Writes every string that the open spool lacks; stops when there is no room. The lane must be busy.
 void write_missing_strings(Lane& lane);

@@ -43,27 +43,50 @@ inline void fill_event(const Lane& lane, Record* record, What what, uint64_t byt
   record->kind = what.kind;
 }
 
-// kNoEvent when the event was dropped (and counted).
-inline uint64_t begin_event(Lane& lane, What what, uint64_t bytes, uint64_t where) {
-  Busy busy(lane);
-  if (__builtin_expect(!busy.entered(), 0)) return count_lost(&SpoolHeader::dropped_nested), kNoEvent;
-  ++lane.calls;
-  Record* record = claim(lane, 1);
-  if (__builtin_expect(record == nullptr, 0)) return count_refused(lane), kNoEvent;
-  fill_event(lane, record, what, bytes, where, now(), 0);  // the clock comes after claim, which may be slow
-  publish(lane, 1);
-  return reference_of(lane, record);
+struct Attribute {
+  uint32_t key;
+  AttributeType type;
+  int64_t value;
+};
+
+inline void fill_attribute(Record* room, uint64_t target, const Attribute& attribute) {
+  auto* record = reinterpret_cast<AttributeRecord*>(room);
+  record->type = attribute.type;
+  record->key = attribute.key;
+  record->target = target;
+  record->value = attribute.value;
+  __atomic_signal_fence(__ATOMIC_RELEASE);
+  record->kind = Kind::attribute;
 }
 
-inline uint64_t whole_event(Lane& lane, What what, uint64_t bytes, uint64_t where, int64_t start_ns, int64_t end_ns) {
+struct Span {
+  int64_t start_ns;
+  int64_t end_ns;  // 0 = open
+};
+
+// Writes an event and its attributes. `span` is called once there is room (which may take long) and gives the times.
+// kNoEvent when the event was dropped, which is counted.
+template <typename SpanOf>
+inline uint64_t write_event(Lane& lane, What what, uint64_t bytes, uint64_t where, SpanOf span,
+                            const Attribute* attributes = nullptr, uint32_t attribute_count = 0) {
   Busy busy(lane);
   if (__builtin_expect(!busy.entered(), 0)) return count_lost(&SpoolHeader::dropped_nested), kNoEvent;
   ++lane.calls;
-  Record* record = claim(lane, 1);
+  Record* record = claim(lane, 1 + attribute_count);
   if (__builtin_expect(record == nullptr, 0)) return count_refused(lane), kNoEvent;
-  fill_event(lane, record, what, bytes, where, start_ns, end_ns);
-  publish(lane, 1);
-  return reference_of(lane, record);
+  const uint64_t reference = reference_of(lane, record);
+  for (uint32_t i = 0; i < attribute_count; ++i) {
+    fill_attribute(record + 1 + i, static_cast<uint32_t>(reference), attributes[i]);
+  }
+  const Span times = span();
+  fill_event(lane, record, what, bytes, where, times.start_ns, times.end_ns);
+  publish(lane, 1 + attribute_count);
+  return reference;
+}
+
+// An event that starts now and is open.
+inline uint64_t begin_event(Lane& lane, What what, uint64_t bytes, uint64_t where) {
+  return write_event(lane, what, bytes, where, [] { return Span{now(), 0}; });
 }
 
 // Two threads that end the same event at the same time may both store; either moment is true.

@@ -1,0 +1,19 @@
+// NVTX events become records here; the callbacks only say what was called.
+#pragma once
+
+#include <stdint.h>
+
+#include "collectors/inject/abi/nvtx_abi.h"
+
+namespace gradsync::nvtx {
+
+enum class Shape : uint8_t { open, instant };
+
+// An event of the default domain that is only a name. Returns its reference, 0 when dropped.
+uint64_t write_named(const char* name, Shape shape);
+uint64_t write_named(const wchar_t* name, Shape shape);
+
+// An event with attributes, of any domain (an index of domains.h).
+uint64_t write_described(uint32_t domain, const EventAttributes* attributes, Shape shape);
+
+}  // namespace gradsync::nvtx

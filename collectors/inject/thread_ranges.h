@@ -1,0 +1,76 @@
+// What NVTX needs to remember per thread: the ranges pushed and not yet popped, and the names seen last.
+#pragma once
+
+#include <stdint.h>
+#include <string.h>
+
+#include "src/spool_writer/gsd.h"
+#include "src/spool_writer/lane.h"
+#include "src/spool_writer/strings.h"
+
+namespace gradsync::nvtx {
+
+class ThreadRanges {
+ public:
+  // The range's level, counted over all domains. Too deep a range is counted, so that its pop finds nothing to end.
+  int push(uint64_t event, uint32_t domain) {
+    if (depth_ < kMaxDepth) {
+      ranges_[depth_] = {event, domain};
+    } else {
+      ++beyond_;
+    }
+    return static_cast<int>(depth_ < kMaxDepth ? depth_++ : depth_ + beyond_ - 1);
+  }
+
+  struct Popped {
+    uint64_t event;  // 0 = it was not kept
+    int level;       // negative: nothing was pushed
+  };
+
+  // Domains have stacks of their own; they interleave rarely, so one array serves them all.
+  Popped pop(uint32_t domain) {
+    if (beyond_ > 0) {
+      --beyond_;
+      return {0, static_cast<int>(depth_ + beyond_)};
+    }
+    for (uint32_t i = depth_; i-- > 0;) {
+      if (ranges_[i].domain != domain) continue;
+      const uint64_t event = ranges_[i].event;
+      --depth_;
+      for (uint32_t j = i; j < depth_; ++j) ranges_[j] = ranges_[j + 1];
+      return {event, static_cast<int>(depth_)};
+    }
+    return {0, -1};
+  }
+
+  // String id of a NUL-terminated text. Most texts are literals that come again at the same address; comparing with
+  // what that address held last is cheaper than hashing, and safe when the memory was reused.
+  uint32_t name_of(const char* text) {
+    if (text == nullptr) return 0;
+    const auto address = reinterpret_cast<uint64_t>(text);
+    const char*& name = names_[(address >> 3 ^ address >> 9) % kNames];
+    if (name != nullptr && strcmp(name, text) == 0) return spool::id_of_interned(name);
+    const uint32_t id = gsd_string(text, -1);
+    const char* kept = spool::text_of(id);
+    // A text that was cut, or for which there was no room, is looked up every time.
+    if (id != 0 && strcmp(kept, text) == 0) name = kept;
+    return id;
+  }
+
+ private:
+  static constexpr uint32_t kMaxDepth = 128;
+  static constexpr uint32_t kNames = 64;
+  struct Range {
+    uint64_t event;
+    uint32_t domain;
+  };
+  uint32_t depth_;
+  uint32_t beyond_;
+  Range ranges_[kMaxDepth];
+  const char* names_[kNames];  // interned copies: they never move
+};
+
+// Zero for a new thread; a forked child keeps it, its references are of another epoch and end nothing there.
+extern __thread ThreadRanges t_ranges __attribute__((visibility("hidden")));
+
+}  // namespace gradsync::nvtx
