@@ -51,7 +51,7 @@ PAGES = {"gradsync-doctor.1": "", "gradsync-doctor-run.1": RUN_PAGE, "gradsync-d
 
 RULE = """\
 id = "late-start"
-says = "{sync.exposed_ms@p50} of {step.time_ms} in {scope}, {{not.a_name}}, at {where.sync}"
+says = "{sync.exposed_ms@p50} of {step.time_ms} in {scope}, at {fact:where.sync}; {first.saved_ms}"
 saves = "predict.bucket_size.saved_ms"
 judged_by = "sync.exposed_ms"
 all = [ { metric = "attribution.idle_ms@p90", above = "1 ms" }, { any = [ { fact = "backend", is = "gloo" } ] } ]
@@ -80,7 +80,7 @@ def commands(helps=None, pages=None):
     return check_names.compare_commands(lambda arguments: helps[tuple(arguments)], pages)
 
 
-def rules(text=RULE, page=METRICS_PAGE, literals=("step.time_ms", "sync.exposed_ms")):
+def rules(text=RULE, page=METRICS_PAGE, literals=("step.time_ms", "sync.exposed", "first.saved_ms")):
     return check_names.compare_rules({"late.toml": tomllib.loads(text)}, page, set(literals))
 
 
@@ -132,7 +132,7 @@ class Rules(unittest.TestCase):
 
     def test_a_metric_that_no_source_writes(self):
         self.assertEqual(
-            rules(literals=["step.time_ms"]),
+            rules(literals=["step.time_ms", "sync", "first.saved_ms"]),
             ["rules/late.toml: no source in src, analyzers, collectors writes sync.exposed_ms"],
         )
 
@@ -146,6 +146,12 @@ class Rules(unittest.TestCase):
         self.assertEqual(
             rules(RULE.replace("{step.time_ms}", "{step.tme_ms}")),
             ["rules/late.toml: step.tme_ms is not listed in docs/metrics.md"],
+        )
+
+    def test_a_misspelt_fact_in_a_text(self):
+        self.assertEqual(
+            rules(RULE.replace("{fact:where.sync}", "{fact:where.synk}")),
+            ["rules/late.toml: the fact where.synk is not listed in docs/metrics.md"],
         )
 
     def test_an_unlisted_fact(self):
