@@ -68,6 +68,7 @@ TEST_CASE("strings from the job cannot steer the terminal") {
 
 TEST_CASE("ASCII for terminals without UTF-8") {
   CHECK(to_ascii("5.8 … 8.4 ≥ −1 µs 2.2×") == "5.8 ... 8.4 >= -1 us 2.2x");
+  CHECK(to_ascii("✖ ✓ ▇ • · →") == "x ok # * | ->");
   CHECK(to_ascii("caf\xc3\xa9 \xff") == "caf\\u{e9} \\xff");
 }
 
