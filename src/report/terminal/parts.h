@@ -1,0 +1,22 @@
+// The parts of the terminal report, in the order in which they are drawn. Each begins on a line of its own.
+#pragma once
+
+#include <vector>
+
+#include "src/model/report.h"
+#include "src/report/terminal/canvas.h"
+#include "src/report/terminal/outcomes.h"
+
+namespace gradsync {
+
+void draw_header(const Report& report, Canvas& canvas);
+void draw_verdict(const Report& report, Canvas& canvas);
+void draw_step_bars(const Report& report, Canvas& canvas);
+void draw_diagnostic_steps(const Report& report, const std::vector<Outcome>& outcomes, Canvas& canvas);
+void draw_findings(const Report& report, const std::vector<Outcome>& outcomes, Canvas& canvas);
+void draw_coverage(const Report& report, Canvas& canvas);
+void draw_unjudged(const std::vector<Outcome>& outcomes, Canvas& canvas);
+void draw_clean(const std::vector<Outcome>& outcomes, Canvas& canvas);
+void draw_facts(const Report& report, Canvas& canvas);
+
+}  // namespace gradsync
