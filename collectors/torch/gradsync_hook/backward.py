@@ -1,0 +1,107 @@
+"""The backward pass, and the moment in it when there is no more gradient work.
+
+    torch.autograd.backward ├── gradients, DDP's all-reduces start ──┤ compute_end ── waits for communication ──┤
+
+A hook on the root tensor runs first of all and queues a callback of the engine. The engine calls its callbacks
+in order when no work is left, so ours comes before the one in which DDP waits for its buckets.
+"""
+import functools
+import sys
+
+from . import vocabulary as v
+from .event_name import EventName
+from .patches import patches
+from .state import PHASE, clock, state
+from .steps import steps
+
+_BACKWARD = EventName(v.RANGE, v.BACKWARD, "backward")
+
+_engine = None
+_tensor_types = ()
+
+
+def install(torch):
+    global _engine, _tensor_types
+    _engine = getattr(getattr(torch.autograd, "Variable", None), "_execution_engine", None)
+    _tensor_types = (torch.Tensor, torch.nn.Parameter)
+    patches.replace("autograd.backward", torch.autograd, "backward", _wrap)
+    if not hasattr(_engine, "queue_callback"):
+        _engine = None
+    patches.note("Engine.queue_callback", "missing" if _engine is None else "applied")
+
+
+def _wrap(original):
+    @functools.wraps(original)
+    def backward(*args, **kwargs):
+        if not state.active or state.thread.backward:  # reentrant checkpointing calls it inside itself
+            return original(*args, **kwargs)
+        pass_ = None
+        try:
+            if steps.pending:
+                steps.advance()
+            if state.on:
+                pass_ = _Pass(args[0] if args else kwargs.get("tensors"))
+        except Exception as error:
+            state.fault("backward", error)
+        if pass_ is None:
+            return original(*args, **kwargs)
+        thread = state.thread
+        thread.backward += 1
+        try:
+            return original(*args, **kwargs)
+        finally:
+            thread.backward -= 1
+            pass_.finish()
+
+    return backward
+
+
+class _Pass:
+    def __init__(self, tensors):
+        started = clock()
+        self.compute_end = 0
+        self.handle = self._watch(tensors)
+        self.event = state.library.begin(_BACKWARD.what[0] or _BACKWARD.pack(0), 0, 0)
+        self.start = clock()
+        state.cost[PHASE] += self.start - started
+
+    def _watch(self, tensors):
+        """Hooks the first root that is an ordinary tensor of a graph; None when there is none or it is compiled."""
+        if _engine is None or _compiled_autograd():
+            return None
+        for root in (tensors if isinstance(tensors, (list, tuple)) else (tensors,)):
+            if type(root) in _tensor_types and root.requires_grad and root.grad_fn is not None:
+                return root.register_hook(self._first_gradient)
+        return None
+
+    def _first_gradient(self, _):
+        try:
+            _engine.queue_callback(self._no_more_work)
+        except Exception:  # not on the engine's own pass: no attribute then
+            pass
+
+    def _no_more_work(self):
+        self.compute_end = clock()
+
+    def finish(self):
+        """At the end of the pass, also when it raised."""
+        started = clock()
+        try:
+            library = state.library
+            library.end(self.event)
+            if self.compute_end:
+                library.attr_int(self.event, library.string("compute_end_ns"), self.compute_end)
+            if self.handle is not None:
+                self.handle.remove()
+            if steps.pending > self.start:  # optimisers that step inside the pass: the step ends with it
+                steps.pending = started
+        except Exception as error:
+            state.fault("backward", error)
+        state.cost[PHASE] += clock() - started
+
+
+def _compiled_autograd():
+    """Compiled autograd would trace our hook into its graph."""
+    module = sys.modules.get("torch._dynamo.compiled_autograd")
+    return bool(getattr(module, "compiled_autograd_enabled", False)
+                or getattr(module, "in_compiled_autograd_region", False))

@@ -1,0 +1,66 @@
+"""What this process does that the hook cannot see, said as facts `not_covered.<what>`: absent is not healthy."""
+import sys
+import weakref
+
+from . import activation, call_site, group_hooks
+from .state import state
+from .steps import steps
+
+FIRST_LOOK, LOOK_EACH = 2, 100
+
+_FOREIGN = {"deepspeed": "deepspeed", "horovod.torch": "horovod", "apex.parallel": "apex", "bagua": "bagua"}
+
+
+class Coverage:
+    def __init__(self):
+        self.reset()
+
+    def reset(self):
+        self._ddps = weakref.WeakSet()
+        self._hooked = weakref.WeakSet()
+
+    def ddp_built(self, ddp):
+        self._ddps.add(ddp)
+
+    def hook_registered(self, ddp):
+        """Its all-reduces are then issued in Python, and recorded there."""
+        self._hooked.add(ddp)
+
+    def look(self, number):
+        """At the beginning of the third step, when hooks are registered and modules loaded, and now and then."""
+        if number != FIRST_LOOK and number % LOOK_EACH:
+            return
+        try:
+            self._look_at_ddp()
+            self._look_at_modules()
+        except Exception as error:
+            state.fault("coverage", error)
+
+    def _look_at_ddp(self):
+        for ddp in list(self._ddps):
+            if getattr(ddp, "_use_python_reducer", False):
+                activation.tell("not_covered.python_reducer", "compiled autograd calls the hook of DDP by itself")
+            elif ddp not in self._hooked and not group_hooks.watch(ddp.process_group):
+                activation.tell("not_covered.ddp_all_reduce",
+                                "issued in C++: seen in the steps that DDP samples and in the profiler window")
+
+    def _look_at_modules(self):
+        frameworks = set(call_site.seen_frameworks)
+        frameworks.update(name for module, name in _FOREIGN.items() if module in sys.modules)
+        for name in sorted(frameworks):
+            activation.tell("not_covered." + name, "its collectives are seen, its phases and compression are not")
+        if frameworks and activation.told("framework") == "none":
+            activation.tell("framework", sorted(frameworks)[0])
+        if "torch.distributed._functional_collectives" in sys.modules and not self._watch_all_groups():
+            activation.tell("not_covered.functional_collectives",
+                            "loaded; what they and compiled code issue is seen in the profiler window only")
+
+    def _watch_all_groups(self):
+        c10d = sys.modules["torch.distributed.distributed_c10d"]
+        groups = list(getattr(getattr(c10d, "_world", None), "pg_map", ()))
+        return bool(groups) and all([group_hooks.watch(group) for group in groups])
+
+
+coverage = Coverage()
+steps.observers.append(coverage.look)
+state.on_fork.append(coverage.reset)

@@ -1,0 +1,40 @@
+"""Fetching the next batch, as seen by the training thread."""
+import functools
+import sys
+
+from . import vocabulary as v
+from .event_name import EventName
+from .patches import patches
+from .state import PHASE, clock, state
+from .steps import steps
+
+_NEXT = EventName(v.RANGE, v.DATA, "DataLoader.next")
+
+
+def install_when_active():
+    loader = sys.modules.get("torch.utils.data.dataloader")
+    patches.replace("DataLoader.next", getattr(loader, "_BaseDataLoaderIter", None), "__next__", _wrap)
+
+
+def _wrap(original):
+    @functools.wraps(original)
+    def __next__(self):
+        event = 0
+        if state.active:
+            try:
+                if steps.pending:
+                    steps.advance()
+                if state.on:
+                    started = clock()
+                    event = state.library.begin(_NEXT.what[0] or _NEXT.pack(0), 0, 0)
+                    state.cost[PHASE] += clock() - started
+            except Exception as error:
+                state.fault("DataLoader.next", error)
+        if not event:
+            return original(self)
+        try:
+            return original(self)
+        finally:
+            state.library.end(event)
+
+    return __next__

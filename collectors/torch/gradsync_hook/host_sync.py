@@ -1,0 +1,64 @@
+"""Calls in which the host waits for the device, or reads a value back from it."""
+import functools
+import sys
+
+from . import call_site, vocabulary as v
+from .event_name import EventName
+from .patches import patches
+from .state import HOST_SYNC, clock, state
+
+OPTIONAL = "Tensor."   # prefix of the patches that the budget may take back
+
+
+def install(torch):
+    """At import: programs bind functions by name."""
+    patches.replace("cuda.synchronize", getattr(torch, "cuda", None), "synchronize",
+                    lambda original: _wrap(original, "cuda.synchronize"))
+
+
+def install_when_active(torch):
+    for method in ("item", "tolist"):
+        patches.replace("Tensor." + method, torch.Tensor, method,
+                        lambda original, name="Tensor." + method: _wrap(original, name))
+    cuda = getattr(torch, "cuda", None)
+    for owner in ("Stream", "Event"):
+        name = "cuda.%s.synchronize" % owner
+        patches.replace(name, getattr(cuda, owner, None), "synchronize",
+                        lambda original, name=name: _wrap(original, name))
+
+
+def drop_optional():
+    patches.undo(OPTIONAL)
+
+
+def _wrap(original, text):
+    name = EventName(v.HOST_SYNC, v.NO_PHASE, text)
+
+    @functools.wraps(original)
+    def synchronising(*args, **kwargs):
+        if not state.on:
+            return original(*args, **kwargs)
+        event = _begin(name, sys._getframe(1))
+        try:
+            return original(*args, **kwargs)
+        finally:
+            state.library.end(event)
+
+    return synchronising
+
+
+def _begin(name, caller):
+    started = clock()
+    try:
+        library = state.library
+        flags = v.IN_HOOK if state.thread.in_hook else 0
+        event = library.begin(name.what[flags] or name.pack(flags), 0, 0)
+        site = call_site.string_id(caller)
+        if site:
+            library.attr_str(event, library.site, site)
+        return event
+    except Exception as error:
+        state.fault(name.text, error)
+        return 0
+    finally:
+        state.cost[HOST_SYNC] += clock() - started
