@@ -24,6 +24,17 @@ inline void store_release(T* to, T value) {
   __atomic_store_n(to, value, __ATOMIC_RELEASE);
 }
 
+// Of two threads that each store one of these and then load the other's, at least one sees the other.
+template <typename T>
+inline T load_ordered(const T* from) {
+  return __atomic_load_n(from, __ATOMIC_SEQ_CST);
+}
+
+template <typename T>
+inline void store_ordered(T* to, T value) {
+  __atomic_store_n(to, value, __ATOMIC_SEQ_CST);
+}
+
 template <typename T>
 inline T add_relaxed(T* to, T value) {
   return __atomic_fetch_add(to, value, __ATOMIC_RELAXED);

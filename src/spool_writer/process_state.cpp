@@ -68,7 +68,7 @@ void open_spool(ProcessState& process) {
   process.header = header;
   process.calibrated_ns = measure_call_ns();
   process.unwritten_strings = 1;  // those interned earlier, or before the fork
-  store_release(&process.epoch, ++g_epochs);
+  store_ordered(&process.epoch, ++g_epochs);
   store_release(&process.opening, Opening::done);
 }
 

@@ -80,7 +80,7 @@ Entry* find_or_make(const char* text, uint32_t length) {
     if (grain == 0) {
       if (made == 0 && (made = make_entry(text, length, hash)) == 0) return nullptr;
       if (replace(slot, 0u, made)) {
-        store_release(&g_table->by_id[entry_at(made)->id], made);
+        store_ordered(&g_table->by_id[entry_at(made)->id], made);
         return entry_at(made);
       }
       grain = load_acquire(slot);
@@ -137,9 +137,8 @@ uint32_t string_id(Lane& lane, const char* text, uint32_t length) {
     count_lost(&SpoolHeader::strings_refused);
     return 0;
   }
-  // Either we see the open spool here, or its opener sees our entry (write_missing_strings has the other fence).
-  if (load_relaxed(&entry->written_epoch) == 0) __atomic_thread_fence(__ATOMIC_SEQ_CST);
-  const uint32_t epoch = Lane::process_epoch();
+  // Either we see the open spool here, or its opener sees our entry in write_missing_strings.
+  const uint32_t epoch = load_ordered(&g_process->epoch);
   if (epoch != 0 && load_relaxed(&entry->written_epoch) != epoch) {
     // Interrupted our own writing, or no room: the next chunk, or the goodbye, brings it.
     Busy busy(lane);
@@ -157,10 +156,9 @@ const char* text_of(uint32_t id) {
 uint32_t id_of_interned(const char* text) { return reinterpret_cast<const Entry*>(text - kEntryBytes)->id; }
 
 void write_missing_strings(Lane& lane) {
-  __atomic_thread_fence(__ATOMIC_SEQ_CST);
   const uint32_t end = load_relaxed(&g_table->next_id);
   for (uint32_t id = 1; id <= end && id < kMaxStrings; ++id) {
-    const uint32_t grain = load_acquire(&g_table->by_id[id]);
+    const uint32_t grain = load_ordered(&g_table->by_id[id]);
     if (grain != 0 && !write_string(lane, entry_at(grain))) {
       store_relaxed(&g_process->unwritten_strings, 1u);
       return;
