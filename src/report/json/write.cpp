@@ -148,14 +148,27 @@ Json document(const Report& report) {
 
 std::string flat(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
+// Whether the value could fit: at least one character for each of its parts. Stops counting when it cannot, so that a
+// large table is not printed flat at every level before it is broken into rows.
+bool may_fit(const Json& value, std::size_t& room) {
+  if (room == 0) return false;
+  --room;
+  if (!value.is_structured()) return true;
+  for (const Json& part : value)
+    if (!may_fit(part, room)) return false;
+  return true;
+}
+
 // Broken into lines only where a value does not fit on one: a reader can scan it, and a diff shows the row that changed.
 void print(const Json& value, std::size_t indent, std::string& out) {
-  std::string line = flat(value);
-  if (!value.is_structured() || value.empty() || indent + line.size() <= kLineWidth) {
-    out += line;
-    return;
+  std::size_t room = kLineWidth - indent;
+  if (!value.is_structured() || value.empty() || may_fit(value, room)) {
+    const std::string line = flat(value);
+    if (!value.is_structured() || value.empty() || indent + line.size() <= kLineWidth) {
+      out += line;
+      return;
+    }
   }
-  line.clear();
   const bool object = value.is_object();
   const char* separator = "\n";
   out += object ? '{' : '[';

@@ -80,6 +80,7 @@ void draw_unjudged(const std::vector<Outcome>& outcomes, Canvas& canvas) {
 
 void draw_clean(const std::vector<Outcome>& outcomes, Canvas& canvas) {
   std::vector<std::string> rules;
+  bool any_seen = false;
   for (const Outcome& outcome : outcomes) {
     if (outcome.clean.empty()) continue;
     std::string text = outcome.rule;
@@ -88,11 +89,14 @@ void draw_clean(const std::vector<Outcome>& outcomes, Canvas& canvas) {
       for (const Finding* finding : outcome.clean) scopes.push_back(scope_text(finding->scope));
       text += " (" + listed(scopes) + ")";
     }
-    if (const std::string seen = seen_text(outcome.clean); !seen.empty()) text += " " + seen;
+    if (const std::string seen = seen_text(outcome.clean); !seen.empty()) {
+      text += " " + seen;
+      any_seen = true;
+    }
     rules.push_back(text);
   }
   if (rules.empty()) return;
-  draw_heading("CLEAN", "with the smallest effect that would have been seen", canvas);
+  draw_heading("CLEAN", any_seen ? "with the smallest effect that would have been seen" : "", canvas);
   canvas.start(2, 2);
   for (std::size_t index = 0; index < rules.size(); ++index)
     canvas.piece(rules[index] + (index + 1 < rules.size() ? " ·" : ""));
