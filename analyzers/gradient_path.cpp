@@ -115,7 +115,7 @@ bool framework_reduces(const RankTimeline& rank) {
   std::int64_t synced = 0, unsynced = 0;
   for (const Event& event : rank.events)
     if (event.kind == Kind::range && event.phase == Phase::forward && event.source == Source::torch_hook)
-      if (const auto sync = rank.integer(event, "ddp_sync")) ++(*sync != 0 ? synced : unsynced);
+      ++(rank.integer(event, "ddp_sync").value_or(1) != 0 ? synced : unsynced);
   return synced > 0 || unsynced == 0;
 }
 

@@ -22,11 +22,11 @@ bool natural_less(const std::string& a, const std::string& b) {
 std::string unit_of(std::string_view name) {
   const std::string_view bare = name.substr(0, name.find('@'));
   for (const std::string_view unit : {std::string_view("gbytes_per_s"), std::string_view("per_s")})
-    if (bare.ends_with(unit) && bare.size() > unit.size() && bare[bare.size() - unit.size() - 1] == '_')
+    if (bare.ends_with(unit) && bare.size() > unit.size() && (bare[bare.size() - unit.size() - 1] == '_' || bare[bare.size() - unit.size() - 1] == '.'))
       return std::string(unit);
-  const std::size_t underscore = bare.rfind('_');
-  if (underscore == std::string_view::npos) return "1";
-  const std::string_view last = bare.substr(underscore + 1);
+  const std::size_t before_last = bare.find_last_of("_.");  // host_sync.ms
+  if (before_last == std::string_view::npos) return "1";
+  const std::string_view last = bare.substr(before_last + 1);
   for (const std::string_view unit : {"ms", "us", "ns", "percent", "bytes", "hz"})
     if (last == unit) return std::string(unit);
   return "1";

@@ -131,6 +131,19 @@ void TimelineBuilder::fact(std::string_view key, std::string_view value) {
   current().facts[std::string(key)] = std::string(value);
 }
 
+std::optional<WindowClock> TimelineBuilder::window_clock(const std::string& host, std::int64_t pid,
+                                                         std::string_view file) const {
+  const auto process = processes_.find({host, pid});
+  if (process == processes_.end()) return std::nullopt;
+  for (const Event& event : process->second.events) {
+    if (event.kind != Kind::window || process->second.name(event) != file) continue;
+    const auto open = process->second.integer(event, "clock_open_ns");
+    const auto close = process->second.integer(event, "clock_close_ns");
+    if (open && close) return WindowClock{*open, *close};
+  }
+  return std::nullopt;
+}
+
 void TimelineBuilder::clock_residual(double microseconds) {
   auto& residual = current().clock_residual_us;
   residual = std::max(residual.value_or(0.0), microseconds);

@@ -14,6 +14,12 @@
 
 namespace gradsync {
 
+// CLOCK_MONOTONIC at the two marker ranges of a deep window.
+struct WindowClock {
+  Nanoseconds open = 0;
+  Nanoseconds close = 0;
+};
+
 class TimelineBuilder final : public EventSink {
  public:
   // Meaning of NVTX range names (rules/kernels.toml): decides the phase of ranges that carry none.
@@ -26,6 +32,9 @@ class TimelineBuilder final : public EventSink {
   void attribute(std::uint64_t event_reference, NameId key, std::int64_t value) override;
   void attribute(std::uint64_t event_reference, NameId key, NameId value) override;
   void fact(std::string_view key, std::string_view value) override;
+
+  // The clock pairs that the window event named `file` carries; nothing when it is missing or was never closed.
+  std::optional<WindowClock> window_clock(const std::string& host, std::int64_t pid, std::string_view file) const;
 
   // Marks the running feed's clock quality (deep window), microseconds.
   void clock_residual(double microseconds);

@@ -86,6 +86,8 @@ def _wrap_forward(original, grad_enabled):
                 steps.evaluations += 1
             if state.on:
                 event = state.library.begin(_FORWARD.what[0] or _FORWARD.pack(0), 0, 0)
+                if not getattr(self, "require_backward_grad_sync", True):  # inside no_sync(): nothing is all-reduced
+                    state.library.attr_int(event, state.library.string("ddp_sync"), 0)
         except Exception as error:
             with_gradients = False
             state.fault("forward", error)

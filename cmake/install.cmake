@@ -1,0 +1,8 @@
+# bin/gradsync-doctor finds ../lib/gradsync-doctor/{libgradsync_inject.so,torch/} beside it.
+include(GNUInstallDirs)
+install(TARGETS gradsync-doctor RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS gradsync_inject LIBRARY DESTINATION lib/gradsync-doctor)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/collectors/torch/ DESTINATION lib/gradsync-doctor/torch
+        FILES_MATCHING PATTERN "*.py")
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 FILES_MATCHING PATTERN "*.1")
+install(FILES ${PROJECT_SOURCE_DIR}/schema/report.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/gradsync-doctor)

@@ -1,0 +1,32 @@
+// The launcher's side of what runs inside the job: sets the variables that load it, tries them before exec, and
+// watches which processes of the job took them.
+#pragma once
+
+#include <memory>
+
+#include "src/model/collector.h"
+
+namespace gradsync {
+
+// PYTHONPATH and GSD_*: the Python hook (collectors/torch).
+std::unique_ptr<Collector> make_torch_attach();
+
+// NVTX_INJECTION64_PATH: ranges of native code and NCCL's own (collectors/inject). Chains to a tool that is there.
+std::unique_ptr<Collector> make_nvtx_attach();
+
+// Looks at the job's processes in /proc while they live: which interpreter ran without the hook, and why.
+std::unique_ptr<Collector> make_process_watch();
+
+// Runs `program` (an interpreter, or /bin/true) once with `environment`. Nothing when it exits with 0, else what
+// happened: a variable that kills programs at exec must not reach the job.
+std::string try_environment(const std::string& program, const Environment& environment);
+
+// Runs a program with nothing on its stdin, stdout and stderr; the same answer as try_environment, and when it cannot
+// be started the reason.
+std::string run_quietly(std::vector<std::string> arguments, const Environment& environment);
+
+// The program of the command line that will read the variables: the interpreter itself when CMD is python, else
+// /bin/true (the dynamic loader is what matters then).
+std::string probe_program(const std::vector<std::string>& command_line);
+
+}  // namespace gradsync

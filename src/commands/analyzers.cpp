@@ -1,0 +1,21 @@
+#include "src/commands/analyzers.h"
+
+#include "analyzers/analyzers.h"
+
+namespace gradsync {
+
+std::vector<std::unique_ptr<Analyzer>> all_analyzers() {
+  std::vector<std::unique_ptr<Analyzer>> analyzers;
+  analyzers.push_back(make_environment());
+  analyzers.push_back(make_step_time());
+  analyzers.push_back(make_attribution());
+  analyzers.push_back(make_overlap());
+  analyzers.push_back(make_messages());
+  analyzers.push_back(make_host_sync());
+  analyzers.push_back(make_lifecycle());
+  analyzers.push_back(make_observer());
+  analyzers.push_back(make_straggler());
+  return analyzers;
+}
+
+}  // namespace gradsync

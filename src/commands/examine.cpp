@@ -1,0 +1,121 @@
+#include "src/commands/examine.h"
+
+#include <algorithm>
+#include <atomic>
+#include <set>
+#include <thread>
+
+#include "src/commands/analyzers.h"
+#include "src/commands/deep_windows.h"
+#include "src/commands/recording_parts.h"
+#include "src/diagnosis/diagnose.h"
+#include "src/diagnosis/rule_set.h"
+#include "src/diagnosis/verdict.h"
+#include "src/spool_reader/recording.h"
+#include "src/timeline/builder.h"
+#include "version.h"
+
+namespace gradsync {
+namespace {
+
+// Each rank by whichever thread is free; results are kept by rank and merged in that order.
+Summary summarise_all(const std::vector<RankTimeline>& ranks, const std::vector<std::unique_ptr<Analyzer>>& analyzers,
+                      const Inputs& inputs, int threads) {
+  std::vector<Summary> by_rank(ranks.size());
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t i = next++; i < ranks.size(); i = next++)
+      for (const auto& analyzer : analyzers) analyzer->summarise(ranks[i], inputs, by_rank[i]);
+  };
+  std::vector<std::thread> workers;
+  for (int i = 1; i < threads; ++i) workers.emplace_back(work);
+  work();
+  for (std::thread& worker : workers) worker.join();
+  Summary all;
+  for (Summary& one : by_rank) all.merge(std::move(one));
+  all.canonicalise();
+  return all;
+}
+
+void complete_run_info(const std::vector<RankTimeline>& ranks, RunInfo& run) {
+  std::set<std::string> hosts;
+  Nanoseconds first = 0, last = 0;
+  std::int64_t fewest = -1;
+  for (const RankTimeline& rank : ranks) {
+    if (!rank.process.host.empty()) hosts.insert(rank.process.host);
+    if (!rank.events.empty() && (first == 0 || rank.first_time() < first)) first = rank.first_time();
+    last = std::max(last, rank.last_time());
+    const auto counted = std::count_if(rank.steps.begin(), rank.steps.end(), [](const StepSpan& s) { return s.counted(); });
+    fewest = fewest < 0 ? counted : std::min<std::int64_t>(fewest, counted);
+  }
+  run.hosts.assign(hosts.begin(), hosts.end());
+  run.ranks = static_cast<int>(ranks.size());
+  run.steps = std::max<std::int64_t>(fewest, 0);
+  if (run.seconds == 0 && last > first) run.seconds = static_cast<double>(last - first) * 1e-9;
+  run.clocks = hosts.size() <= 1 ? "one host, one clock" : "several hosts, clocks not aligned";
+}
+
+void note_uncollected(Report& report) {
+  for (const auto& [source, hint] : {std::pair{"scheduler", "perf sched record -a -- sleep 10"},
+                                     std::pair{"interrupts", "watch -d cat /proc/interrupts"}})
+    report.coverage.push_back({source, "", CoverageState::unavailable, "this version does not collect it",
+                               std::string("look at it by hand: ") + hint, 0});
+  if (report.facts.contains("device") && report.facts["device"] == "cuda")
+    report.coverage.push_back({"GPU activity in plain steps", "", CoverageState::unavailable,
+                               "kernels are recorded in the deep window only", "analyze a trace of torch.profiler", 0});
+}
+
+}  // namespace
+
+Report conclude(const std::vector<RankTimeline>& ranks, Inputs inputs, const RuleSet& rules,
+                const ExamineOptions& options) {
+  load_name_classes(rules, inputs);
+  complete_run_info(ranks, inputs.run);
+  const std::vector<std::unique_ptr<Analyzer>> analyzers = all_analyzers();
+  const Summary summary = summarise_all(ranks, analyzers, inputs, options.threads);
+  Conclusions conclusions;
+  for (const auto& analyzer : analyzers) analyzer->conclude(summary, inputs, conclusions);
+
+  Report report;
+  report.tool.version = kVersion;
+  report.tool.parts = {{"rules", rules.version}};
+  report.run = inputs.run;
+  report.facts = inputs.facts;
+  for (const auto& [key, value] : conclusions.facts) report.facts[key] = value;
+  if (report.facts.contains("backend")) report.run.backend = report.facts["backend"];
+  for (const char* part : {"torch", "python", "cuda"})
+    if (report.facts.contains(part)) report.run.versions[part] = report.facts[part];
+  report.coverage = inputs.coverage;
+  report.coverage.insert(report.coverage.end(), conclusions.coverage.begin(), conclusions.coverage.end());
+  note_uncollected(report);
+  report.metrics = conclusions.metrics.all();
+  report.series = inputs.series;
+  for (auto& [name, series] : conclusions.series) report.series[name] = std::move(series);
+  report.attribution = conclusions.attribution;
+  report.findings = diagnose(rules, conclusions.metrics, report.facts);
+  report.verdict = verdict(rules, report.findings, conclusions.metrics, report.facts);
+  return report;
+}
+
+Result<Report> examine(const std::filesystem::path& recording, const RuleSet& rules, const ExamineOptions& options) {
+  const Result<RecordingFolder> folder = open_recording_folder(recording);
+  if (!folder) return folder.error();
+  Report parts = read_recording_parts(recording);
+  Inputs inputs;
+  inputs.run = parts.run;
+  inputs.facts = parts.facts;
+  inputs.coverage = parts.coverage;
+  inputs.series = parts.series;
+  load_name_classes(rules, inputs);
+
+  TimelineBuilder builder(inputs.range_classes);
+  for (Coverage& entry : read_spools(*folder, builder)) inputs.coverage.push_back(std::move(entry));
+  read_deep_windows(*folder, builder, inputs.coverage);
+  const std::vector<RankTimeline> ranks = builder.build();
+  Report report = conclude(ranks, std::move(inputs), rules, options);
+  report.command = parts.command.empty() ? "examine" : parts.command;
+  if (report.run.recording.empty()) report.run.recording = recording.string();
+  return report;
+}
+
+}  // namespace gradsync

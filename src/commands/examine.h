@@ -1,0 +1,26 @@
+// examine: recording → report, and its second half for events that came from elsewhere. Pure functions of what they are
+// given: fixed order, no clock, no look at this machine. The same recording gives the same bytes, with any number of
+// threads (each rank is summarised alone, summaries are merged in rank order).
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "src/base/result.h"
+#include "src/diagnosis/rule.h"
+#include "src/model/inputs.h"
+#include "src/timeline/rank_timeline.h"
+
+namespace gradsync {
+
+struct ExamineOptions {
+  int threads = 1;
+};
+
+// Reads the folder; what cannot be read is coverage. Error: not a recording.
+Result<Report> examine(const std::filesystem::path& recording, const RuleSet& rules, const ExamineOptions& options = {});
+
+// Timelines → report. `inputs` carries run, facts, coverage and series that are already known.
+Report conclude(const std::vector<RankTimeline>& ranks, Inputs inputs, const RuleSet& rules, const ExamineOptions& options);
+
+}  // namespace gradsync

@@ -1,0 +1,91 @@
+#include "src/commands/output.h"
+
+#include <langinfo.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <clocale>
+#include <cstdio>
+#include <cstdlib>
+
+#include "src/base/file.h"
+#include "src/commands/exit_status.h"
+#include "src/report/json.h"
+#include "src/report/terminal.h"
+
+namespace gradsync {
+namespace {
+
+int terminal_width() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  const char* columns = std::getenv("COLUMNS");
+  const int width = columns == nullptr ? 0 : std::atoi(columns);
+  return width > 0 ? width : 100;
+}
+
+bool utf8_locale() {
+  std::setlocale(LC_CTYPE, "");
+  const std::string codeset = ::nl_langinfo(CODESET);
+  return codeset == "UTF-8" || codeset == "utf8";
+}
+
+TerminalOptions terminal_options(const OutputOptions& options) {
+  TerminalOptions terminal;
+  terminal.width = terminal_width();
+  const char* no_color = std::getenv("NO_COLOR");
+  const bool wanted = options.color == "always" ||
+                      (options.color == "auto" && ::isatty(STDOUT_FILENO) == 1 && (no_color == nullptr || *no_color == '\0'));
+  terminal.color = wanted ? Color::on : Color::off;
+  terminal.charset = utf8_locale() ? Charset::utf8 : Charset::ascii;
+  terminal.verbosity = options.quiet ? Verbosity::quiet : options.verbose ? Verbosity::verbose : Verbosity::normal;
+  return terminal;
+}
+
+Result<void> print(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return {};
+  return Error{"cannot write the report", "standard output", errno_text(errno), "", exit_status::kDoctorFailed};
+}
+
+}  // namespace
+
+void declare_output(CLI::App& app, OutputOptions& options) {
+  app.add_option("--json", options.json, "write the report as JSON to FILE; - is standard output")->type_name("FILE");
+  app.add_option("--color", options.color, "auto, always or never")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->type_name("WHEN");
+  app.add_option("--fail-on", options.fail_on, "exit with 10 when a finding is at least this severe: info, warning, error")
+      ->check(CLI::IsMember({"info", "warning", "error"}))
+      ->type_name("SEVERITY");
+  auto* quiet = app.add_flag("-q,--quiet", options.quiet, "only the verdict and a line per finding");
+  app.add_flag("-v,--verbose", options.verbose, "also why, every rank, facts and versions")->excludes(quiet);
+}
+
+Result<void> show_report(const Report& report, const OutputOptions& options) {
+  if (options.json == "-") return print(report_to_json(report));
+  if (!options.json.empty())
+    if (const Result<void> written = write_file(options.json, report_to_json(report)); !written) {
+      [[maybe_unused]] const Result<void> shown = print(render_terminal(report, terminal_options(options)));
+      return written.error();
+    }
+  return print(render_terminal(report, terminal_options(options)));
+}
+
+int gate(const Report& report, const OutputOptions& options) {
+  if (options.fail_on.empty()) return exit_status::kDone;
+  for (const Finding& finding : report.findings) {
+    const bool severe = options.fail_on == "info" || finding.severity == Severity::error ||
+                        (options.fail_on == "warning" && finding.severity == Severity::warning);
+    if (finding.state == FindingState::fired && severe) return exit_status::kFinding;
+  }
+  return exit_status::kDone;
+}
+
+int print_error(const Error& error) {
+  std::fprintf(stderr, "gradsync-doctor: %s\n", error.message().c_str());
+  if (!error.hint.empty()) std::fprintf(stderr, "  try: %s\n", error.hint.c_str());
+  return error.exit_status;
+}
+
+}  // namespace gradsync

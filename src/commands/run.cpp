@@ -1,0 +1,280 @@
+// run -- CMD…: collectors in, job through, recording out, report.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <thread>
+
+#include "src/base/file.h"
+#include "src/base/units.h"
+#include "collectors/attach/attach.h"
+#include "src/commands/collectors.h"
+#include "src/commands/command.h"
+#include "src/commands/examine.h"
+#include "src/commands/exit_status.h"
+#include "src/commands/install_paths.h"
+#include "src/commands/launch.h"
+#include "src/commands/output.h"
+#include "src/commands/recording_parts.h"
+#include "src/commands/rule_options.h"
+#include "version.h"
+
+extern char** environ;
+
+namespace gradsync {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Events of the doctor's own collectors; none of those of this version has any.
+class NoEvents final : public EventSink {
+ public:
+  void begin_process(const ProcessInfo&) override {}
+  NameId intern(std::string_view) override { return NameId::none; }
+  void lane(const LaneInfo&) override {}
+  void event(const Event&) override {}
+  void attribute(std::uint64_t, NameId, std::int64_t) override {}
+  void attribute(std::uint64_t, NameId, NameId) override {}
+  void fact(std::string_view, std::string_view) override {}
+};
+
+Environment own_environment() {
+  Environment environment;
+  for (char** setting = environ; *setting != nullptr; ++setting) {
+    const std::string_view text = *setting;
+    const std::size_t equals = text.find('=');
+    if (equals != std::string_view::npos) environment[std::string(text.substr(0, equals))] = text.substr(equals + 1);
+  }
+  return environment;
+}
+
+std::string recording_name() {
+  const std::time_t now = std::time(nullptr);
+  char stamp[32];
+  std::tm local{};
+  std::strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", ::localtime_r(&now, &local));
+  return std::string(stamp) + "-" + std::to_string(::getpid());
+}
+
+// $XDG_STATE_HOME/gradsync-doctor/recordings, else ~/.local/state/…, else the temporary folder.
+std::vector<fs::path> default_homes() {
+  std::vector<fs::path> homes;
+  const char* state = std::getenv("XDG_STATE_HOME");
+  const char* home = std::getenv("HOME");
+  if (state != nullptr && *state == '/') homes.emplace_back(fs::path(state) / "gradsync-doctor" / "recordings");
+  if (home != nullptr && *home == '/')
+    homes.emplace_back(fs::path(home) / ".local" / "state" / "gradsync-doctor" / "recordings");
+  const char* temporary = std::getenv("TMPDIR");
+  homes.emplace_back(temporary != nullptr && *temporary == '/' ? temporary : "/tmp");
+  return homes;
+}
+
+class RunCommand final : public Command {
+ public:
+  std::string name() const override { return "run"; }
+  std::string summary() const override { return "run a job under the doctor and print what its synchronisation costs"; }
+
+  void declare(CLI::App& app) override {
+    app.add_option("CMD", command_, "the job, after --: python3 train.py, torchrun …, mpirun …, any program")->required();
+    app.add_option("-o,--output", folder_, "write the recording to DIR (made here; default: the user's state folder)")
+        ->type_name("DIR");
+    app.add_option("--steps", steps_, "record steps A:B, or all")->type_name("A:B|all");
+    app.add_option("--deep", deep_, "the framework's profiler for 5 steps: auto, torch or off")
+        ->check(CLI::IsMember({"auto", "torch", "off"}))
+        ->type_name("WINDOW");
+    app.add_option("--budget", budget_, "drop optional collectors that cost more than this share of the step, in percent")
+        ->check(CLI::Range(0.0, 100.0))
+        ->type_name("PERCENT");
+    app.add_option("--linger", linger_, "after CMD ended, wait this long for processes it left behind, e.g. 10s")
+        ->type_name("DURATION");
+    app.add_option("--threads", threads_, "threads that read the recording")->check(CLI::Range(1, 256))->type_name("N");
+    declare_rules(app, rules_);
+    declare_output(app, output_);
+    app.positionals_at_end();
+  }
+
+  int run() override {
+    const Result<std::int64_t> linger = parse_duration_ns(linger_);
+    if (!linger) return print_error(usage(linger.error(), "--linger"));
+    if (!valid_steps()) return print_error({"--steps", steps_, "not A:B and not all", "--steps 10:60", exit_status::kUsage});
+    const Result<RuleSet> rules = chosen_rules(rules_);
+    if (!rules) return print_error(rules.error());
+    if (std::getenv("GSD_RECORDING") != nullptr) return pass_through();
+    prepare_folder();
+    start_collectors();
+    LaunchOptions options;
+    options.command_line = command_;
+    options.environment = environment_;
+    options.linger_seconds = static_cast<double>(*linger) * 1e-9;
+    const Result<LaunchResult> launched = launch(options);
+    finish_collectors();
+    if (!launched) {
+      remove_empty_recording();
+      return print_error(launched.error());
+    }
+    return report(*launched, *rules);
+  }
+
+ private:
+  static Error usage(Error error, const std::string& option) {
+    error.what = option + ": " + error.what;
+    error.exit_status = exit_status::kUsage;
+    return error;
+  }
+
+  bool valid_steps() const {
+    if (steps_ == "all") return true;
+    unsigned first = 0, last = 0;
+    char rest = 0;
+    return std::sscanf(steps_.c_str(), "%u:%u%c", &first, &last, &rest) == 2 && first < last;
+  }
+
+  // Inside another doctor's job: its collectors are loaded already, its report covers this part.
+  int pass_through() {
+    std::fprintf(stderr, "gradsync-doctor: this job already runs under a doctor (GSD_RECORDING is set); passing through\n");
+    LaunchOptions options;
+    options.command_line = command_;
+    options.environment = own_environment();
+    const Result<LaunchResult> launched = launch(options);
+    return launched ? launched->exit_status : print_error(launched.error());
+  }
+
+  // The training goes on without a recording; the report says so.
+  void prepare_folder() {
+    std::vector<fs::path> choices;
+    if (!folder_.empty()) choices.push_back(fs::absolute(folder_));
+    for (const fs::path& home : default_homes()) {
+      std::error_code ignored;
+      fs::create_directories(home, ignored);
+      choices.push_back(home / ("gradsync-" + recording_name()));
+    }
+    for (const fs::path& choice : choices) {
+      const Result<void> made = make_recording_folder(choice);
+      if (made) {
+        context_.recording = choice;
+        break;
+      }
+      std::fprintf(stderr, "gradsync-doctor: %s\n", made.error().message().c_str());
+      parts_.coverage.push_back({"recording folder", "", CoverageState::partial, made.error().message(), made.error().hint, 0});
+    }
+    if (context_.recording.empty())
+      parts_.coverage.push_back({"recording", "", CoverageState::unavailable, "no folder could be written", "give -o DIR", 0});
+  }
+
+  void start_collectors() {
+    environment_ = own_environment();
+    if (context_.recording.empty()) return;
+    const InstallPaths paths = find_install_paths();
+    context_.library = paths.library;
+    context_.torch_shim = paths.torch_shim;
+    context_.command_line = command_;
+    context_.options = {{"deep", deep_}, {"steps", steps_}, {"budget", budget_text()}};
+    Environment with = environment_;
+    with["GSD_RECORDING"] = context_.recording.string();
+    with["GSD_LIBRARY"] = context_.library.string();
+    const std::string probe = probe_program(command_);
+    for (auto& collector : all_collectors()) {
+      Environment attempt = with;
+      std::string why;
+      std::string hint;
+      if (const Result<void> started = collector->start(context_, attempt); !started) {
+        why = started.error().message();
+        hint = started.error().hint;
+      } else if (attempt != with) {
+        why = try_environment(probe, attempt);
+        if (!why.empty()) why = "with its variables " + why;
+      }
+      if (!why.empty()) {
+        parts_.coverage.push_back({collector->name(), "", CoverageState::unavailable, why, hint, 0});
+        continue;
+      }
+      with = std::move(attempt);
+      parts_.coverage.push_back({collector->name(), "", CoverageState::collected, "", "", 0});
+      running_.push_back(std::move(collector));
+    }
+    environment_ = std::move(with);
+  }
+
+  std::string budget_text() const {
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", budget_);
+    return text;
+  }
+
+  void finish_collectors() {
+    NoEvents events;
+    RecordingParts parts;
+    for (const auto& collector : running_) collector->stop(context_, events, parts);
+    parts_.series = std::move(parts.series);
+    parts_.facts = std::move(parts.facts);
+    parts_.coverage.insert(parts_.coverage.end(), parts.coverage.begin(), parts.coverage.end());
+  }
+
+  void remove_empty_recording() const {
+    std::error_code ignored;
+    for (const char* part : {"hello", "events", "windows", "series", "profiles"}) fs::remove(context_.recording / part, ignored);
+    fs::remove(context_.recording, ignored);
+  }
+
+  int report(const LaunchResult& job, const RuleSet& rules) {
+    parts_.command = "run";
+    parts_.tool.version = kVersion;
+    parts_.tool.parts = {{"rules", rules.version}};
+    parts_.run.command_line = command_;
+    parts_.run.seconds = job.seconds;
+    parts_.run.exit_status = job.exit_status;
+    parts_.run.cpus = static_cast<int>(std::thread::hardware_concurrency());
+    parts_.run.recording = fs::proximate(context_.recording).string();
+    parts_.run.recording_id = context_.recording.filename().string();
+    for (const auto& [name, value] : context_.options) parts_.facts["option." + name] = value;
+    if (job.left_behind > 0)
+      parts_.coverage.push_back({"processes left behind", "", CoverageState::partial,
+                                 "processes of the job were still running when the report was made", "--linger 30s", 0});
+    const Report report = make_report(rules);
+    if (const Result<void> shown = show_report(report, output_); !shown) {
+      const int failed = print_error(shown.error());
+      return job.exit_status != 0 ? job.exit_status : failed;
+    }
+    return job.exit_status != 0 ? job.exit_status : gate(report, output_);
+  }
+
+  Report make_report(const RuleSet& rules) {
+    if (!context_.recording.empty()) {
+      if (const Result<void> written = write_recording_parts(context_.recording, parts_); !written)
+        parts_.coverage.push_back({"recording.json", "", CoverageState::partial, written.error().message(), "", 0});
+      ExamineOptions options;
+      options.threads = threads_;
+      Result<Report> examined = examine(context_.recording, rules, options);
+      if (examined) return std::move(*examined);
+      parts_.coverage.push_back({"recording", "", CoverageState::unavailable, examined.error().message(), "", 0});
+    }
+    Inputs inputs;
+    inputs.run = parts_.run;
+    inputs.facts = parts_.facts;
+    inputs.coverage = parts_.coverage;
+    Report report = conclude({}, std::move(inputs), rules, {});
+    report.command = "run";
+    return report;
+  }
+
+  std::vector<std::string> command_;
+  std::string folder_, steps_ = "all", deep_ = "auto", linger_ = "0s";
+  double budget_ = 0.5;
+  int threads_ = 1;
+  RuleChoice rules_;
+  OutputOptions output_;
+  CollectorContext context_;
+  Environment environment_;
+  std::vector<std::unique_ptr<Collector>> running_;
+  Report parts_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_run_command() { return std::make_unique<RunCommand>(); }
+
+}  // namespace gradsync

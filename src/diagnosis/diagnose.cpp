@@ -1,0 +1,124 @@
+#include "src/diagnosis/diagnose.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "src/base/text.h"
+
+namespace gradsync {
+namespace {
+
+std::vector<std::string> scopes_of(const Rule& rule, const MetricSet& metrics) {
+  if (rule.for_each == "all") return {"all"};
+  auto scopes = metrics.scopes(rule.for_each);
+  // Nothing to tell apart: judged once, on what is known about all of them.
+  return scopes.empty() ? std::vector<std::string>{"all"} : scopes;
+}
+
+// The smallest effect that would have shown in every one of them; unknown when it is for one.
+void widest_resolution(const std::vector<Finding>& findings, Finding& one) {
+  one.would_have_seen = findings.front().would_have_seen;
+  for (const Finding& finding : findings) {
+    if (!finding.would_have_seen || !one.would_have_seen) one.would_have_seen.reset();
+    else one.would_have_seen = std::max(*one.would_have_seen, *finding.would_have_seen);
+  }
+}
+
+// What is not a finding is said once when it is the same everywhere: a thousand clean ranks are one line.
+void collapse(const Rule& rule, const MetricSet& metrics, const Facts& facts, std::vector<Finding>& findings) {
+  const auto same = [&](const Finding& finding) { return finding.state == findings.front().state; };
+  if (findings.size() < 2 || findings.front().state == FindingState::fired) return;
+  if (!std::all_of(findings.begin(), findings.end(), same)) return;
+  Finding one = findings.front();
+  one.scope = "all";
+  one.title = judge(rule, {metrics, facts, "all"}).title;
+  widest_resolution(findings, one);
+  std::vector<std::string> said;
+  for (const Finding& finding : findings)
+    if (std::find(said.begin(), said.end(), finding.says) == said.end()) said.push_back(finding.says);
+  one.says = join(said, "; ");
+  findings = {std::move(one)};
+}
+
+class Order {
+ public:
+  explicit Order(const RuleSet& rules) : rules_(rules) {
+    for (const Rule& rule : rules.rules) explained_.insert(rule.explains.begin(), rule.explains.end());
+  }
+
+  bool operator()(const Finding& a, const Finding& b) const { return key(a) < key(b); }
+
+ private:
+  bool symptom(const Rule& rule) const { return rule.explains.empty() && explained_.contains(rule.id); }
+
+  // Findings of one rule keep the natural order of their scopes: the sort is stable.
+  std::tuple<int, bool, double, int, int, std::string> key(const Finding& finding) const {
+    const Rule& rule = *rules_.find(finding.rule);
+    const double saved = finding.saves ? finding.saves->p50 : 0;
+    return {-static_cast<int>(finding.severity), symptom(rule), -saved, -rule.priority, rule.step, finding.rule};
+  }
+
+  const RuleSet& rules_;
+  std::set<std::string> explained_;
+};
+
+std::string kind_of(const std::string& scope) { return scope.substr(0, scope.find(':')); }
+
+// A late rank explains what is wrong with the whole run, and with itself, but not with another rank.
+bool about_the_same(const Finding& a, const Finding& b) {
+  return a.scope == b.scope || kind_of(a.scope) != kind_of(b.scope);
+}
+
+// Index of the finding that `index` is folded under, or nothing. `fired` is in printed order; rules explain each other
+// in no circle.
+std::optional<std::size_t> folded_under(const RuleSet& rules, const std::vector<Finding>& fired, std::size_t index) {
+  const Finding& symptom = fired[index];
+  if (symptom.severity == Severity::error) return std::nullopt;
+  std::optional<std::size_t> root;
+  for (std::size_t i = 0; i < fired.size(); ++i) {
+    const auto& explains = rules.find(fired[i].rule)->explains;
+    if (std::find(explains.begin(), explains.end(), symptom.rule) == explains.end()) continue;
+    if (!about_the_same(fired[i], symptom)) continue;
+    const auto above = folded_under(rules, fired, i);
+    if (!above) return i;
+    if (!root) root = above;
+  }
+  return root;
+}
+
+void fold(const RuleSet& rules, std::vector<Finding>& fired) {
+  std::vector<std::optional<std::size_t>> roots;
+  for (std::size_t i = 0; i < fired.size(); ++i) roots.push_back(folded_under(rules, fired, i));
+  for (std::size_t i = 0; i < fired.size(); ++i) {
+    if (!roots[i]) continue;
+    fired[i].folded_under = fired[*roots[i]].rule;
+    auto& listed = fired[*roots[i]].explains;
+    if (std::find(listed.begin(), listed.end(), fired[i].rule) == listed.end()) listed.push_back(fired[i].rule);
+  }
+  std::stable_partition(fired.begin(), fired.end(), [](const Finding& finding) { return finding.folded_under.empty(); });
+}
+
+}  // namespace
+
+std::vector<Finding> diagnose(const RuleSet& rules, const MetricSet& metrics, const Facts& facts) {
+  std::vector<Finding> fired, unknown, clean;
+  for (const Rule& rule : rules.rules) {
+    std::vector<Finding> findings;
+    for (const std::string& scope : scopes_of(rule, metrics)) findings.push_back(judge(rule, {metrics, facts, scope}));
+    collapse(rule, metrics, facts, findings);
+    for (Finding& finding : findings) {
+      auto& list = finding.state == FindingState::fired             ? fired
+                   : finding.state == FindingState::could_not_judge ? unknown
+                                                                    : clean;
+      list.push_back(std::move(finding));
+    }
+  }
+  std::stable_sort(fired.begin(), fired.end(), Order(rules));
+  fold(rules, fired);
+  fired.insert(fired.end(), unknown.begin(), unknown.end());
+  fired.insert(fired.end(), clean.begin(), clean.end());
+  return fired;
+}
+
+}  // namespace gradsync

@@ -1,0 +1,24 @@
+// Metrics and facts → findings. Pure: the same rules, metrics and facts give the same findings in the same order.
+#pragma once
+
+#include <vector>
+
+#include "src/diagnosis/rule.h"
+
+namespace gradsync {
+
+// One finding per rule and scope of its for_each; a rule that is clean, or cannot judge, in every scope gives one
+// finding for `all`. In printed order:
+//
+//   fired            errors, then warnings, then infos. Within a severity causes come before symptoms (a symptom is
+//                    a rule that others explain and that explains none), larger recoverable time first; then the
+//                    rule's priority, its step, its id.
+//   fired, folded    explained by a finding above: folded_under names it. An error is never folded.
+//   could_not_judge  by rule id
+//   clean            by rule id
+std::vector<Finding> diagnose(const RuleSet& rules, const MetricSet& metrics, const Facts& facts);
+
+// One rule in one scope, as diagnose() would judge it; neither collapsed nor folded.
+Finding judge(const Rule& rule, const Situation& situation);
+
+}  // namespace gradsync

@@ -1,0 +1,50 @@
+#include "src/diagnosis/explain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "src/base/text.h"
+
+namespace gradsync {
+namespace {
+
+// Reasons of every metric below the condition, each once: a nested group is one line.
+std::string reasons(const Rule& rule, const Condition& condition) {
+  std::vector<std::string> found;
+  const ConditionGroup group{ConditionGroup::Kind::all, {condition}};
+  for (const MetricCondition* metric : metric_conditions(group)) {
+    const auto from = rule.from.find(metric->metric);
+    if (from != rule.from.end() && std::find(found.begin(), found.end(), from->second) == found.end())
+      found.push_back(from->second);
+  }
+  return join(found, "; ");
+}
+
+}  // namespace
+
+RulePage explain(const RuleSet& rules, const Rule& rule) {
+  RulePage page;
+  page.id = rule.id;
+  page.title = rule.title;
+  page.severity = to_string(rule.severity);
+  page.for_each = rule.for_each;
+  page.why = rule.why;
+  page.step = rule.step;
+  for (const Condition& condition : rule.conditions.members)
+    page.thresholds.push_back({in_words(condition), reasons(rule, condition)});
+  for (const Obstacle& obstacle : rule.not_judged_if)
+    page.not_judged.push_back(fmt::format("{} ({})", obstacle.because, in_words(obstacle.when)));
+  page.advice = rule.advice;
+  page.explains = rule.explains;
+  for (const Rule& other : rules.rules)
+    if (std::find(other.explains.begin(), other.explains.end(), rule.id) != other.explains.end())
+      page.explained_by.push_back(other.id);
+  page.saves = rule.saves;
+  page.judged_by = rule.judged_by;
+  page.hint = rule.hint;
+  page.file = rule.file;
+  return page;
+}
+
+}  // namespace gradsync

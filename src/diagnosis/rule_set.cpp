@@ -1,0 +1,152 @@
+#include "src/diagnosis/rule_set.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "src/base/file.h"
+#include "src/base/text.h"
+#include "src/base/units.h"
+#include "src/diagnosis/parse_condition.h"
+#include "src/diagnosis/parse_lists.h"
+#include "src/diagnosis/parse_rule.h"
+
+namespace gradsync {
+namespace {
+
+constexpr std::size_t kLargestRuleFile = std::size_t{1} << 20;
+
+std::string base_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
+
+Result<std::vector<RuleFile>> read_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::vector<std::filesystem::path> paths;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    if (entry->path().extension() == ".toml") paths.push_back(entry->path());
+  if (error) return Error{"cannot read rules in", folder.string(), error.message(), "--rules takes a folder", 2};
+  if (paths.empty())
+    return Error{"cannot read rules in", folder.string(), "no file there ends with .toml",
+                 "one rule per file; rules/README.md shows the keys", 2};
+  std::sort(paths.begin(), paths.end());
+  std::vector<RuleFile> files;
+  for (const auto& path : paths) {
+    auto text = read_file(path, kLargestRuleFile);
+    if (!text) return text.error();
+    files.push_back({path.string(), std::move(*text)});
+  }
+  return files;
+}
+
+Result<void> add_name_classes(RuleSet& rules, const TomlNode& root, const std::string& file) {
+  auto operators = parse_name_classes(root, "operator", file);
+  if (!operators) return operators.error();
+  auto ranges = parse_name_classes(root, "range", file);
+  if (!ranges) return ranges.error();
+  // The first pattern that matches decides: what was added last comes first.
+  rules.operators.insert(rules.operators.begin(), operators->begin(), operators->end());
+  rules.ranges.insert(rules.ranges.begin(), ranges->begin(), ranges->end());
+  return {};
+}
+
+Result<void> add_rule(RuleSet& rules, std::set<std::string>& ids_of_layer, const TomlNode& root,
+                      const std::string& file) {
+  auto rule = parse_rule(root, file);
+  if (!rule) return rule.error();
+  if (!ids_of_layer.insert(rule->id).second)
+    return rule_file_error(file, root.line, "id", fmt::format("'{}' is taken by another file of this folder", rule->id),
+                           "");
+  if (Rule* known = rules.find(rule->id)) *known = std::move(*rule);
+  else rules.rules.push_back(std::move(*rule));
+  return {};
+}
+
+Result<void> add_file(RuleSet& rules, std::set<std::string>& ids_of_layer, const RuleFile& file) {
+  auto root = parse_toml(file.text, file.name);
+  if (!root) return root.error();
+  const std::string name = base_name(file.name);
+  if (name == "kernels.toml") return add_name_classes(rules, *root, file.name);
+  if (name != "verdict.toml") return add_rule(rules, ids_of_layer, *root, file.name);
+  auto texts = parse_verdict_texts(*root, file.name);
+  if (!texts) return texts.error();
+  rules.verdict = std::move(*texts);
+  return {};
+}
+
+// Whether following `explains` from `rule` leads back to `target`.
+bool leads_to(const RuleSet& rules, const Rule& rule, const std::string& target, std::set<std::string>& seen) {
+  for (const std::string& id : rule.explains) {
+    if (id == target) return true;
+    const Rule* next = rules.find(id);
+    if (next != nullptr && seen.insert(id).second && leads_to(rules, *next, target, seen)) return true;
+  }
+  return false;
+}
+
+Result<void> check_explains(const RuleSet& rules) {
+  for (const Rule& rule : rules.rules) {
+    for (const std::string& id : rule.explains)
+      if (rules.find(id) == nullptr)
+        return rule_file_error(rule.file, rule.line, "explains", fmt::format("there is no rule '{}'", id), "");
+    std::set<std::string> seen;
+    if (leads_to(rules, rule, rule.id, seen))
+      return rule_file_error(rule.file, rule.line, "explains", fmt::format("'{}' explains itself in a circle", rule.id),
+                             "of two rules that explain each other one is the cause");
+  }
+  return {};
+}
+
+}  // namespace
+
+const Rule* RuleSet::find(std::string_view id) const {
+  const auto found = std::find_if(rules.begin(), rules.end(), [&](const Rule& rule) { return rule.id == id; });
+  return found == rules.end() ? nullptr : &*found;
+}
+
+Rule* RuleSet::find(std::string_view id) { return const_cast<Rule*>(std::as_const(*this).find(id)); }
+
+std::string fnv1a(std::string_view bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
+  return fmt::format("{:016x}", hash);
+}
+
+Result<RuleSet> make_rule_set(const std::vector<std::vector<RuleFile>>& layers) {
+  RuleSet rules;
+  std::string contents;
+  for (const auto& layer : layers) {
+    std::set<std::string> ids;
+    for (const RuleFile& file : layer) {
+      const auto added = add_file(rules, ids, file);
+      if (!added) return added.error();
+      contents += base_name(file.name) + '\0' + file.text + '\0';
+    }
+  }
+  std::sort(rules.rules.begin(), rules.rules.end(), [](const Rule& a, const Rule& b) { return a.id < b.id; });
+  if (const auto checked = check_explains(rules); !checked) return checked.error();
+  rules.version = fnv1a(contents);
+  return rules;
+}
+
+Result<RuleSet> builtin_rules() { return load_rules({}); }
+
+Result<RuleSet> load_rules(const RuleOptions& options) {
+  std::vector<std::vector<RuleFile>> layers{builtin_rule_files()};
+  for (const auto& folder : options.folders) {
+    auto files = read_folder(folder);
+    if (!files) return files.error();
+    layers.push_back(std::move(*files));
+  }
+  auto rules = make_rule_set(layers);
+  if (!rules) return rules;
+  for (const std::string& setting : options.settings)
+    if (const auto set = set_threshold(*rules, setting); !set) return set.error();
+  return rules;
+}
+
+void load_name_classes(const RuleSet& rules, Inputs& inputs) {
+  inputs.operator_classes = rules.operators;
+  inputs.range_classes = rules.ranges;
+}
+
+}  // namespace gradsync

@@ -1,0 +1,158 @@
+#include "tests/support/text_events.h"
+
+#include <charconv>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace gradsync::test {
+namespace {
+
+using Fields = std::map<std::string, std::string>;
+
+struct Line {
+  std::string word;
+  std::vector<std::string> positional;
+  Fields fields;
+};
+
+Line split(const std::string& text) {
+  std::istringstream words(text);
+  Line line;
+  words >> line.word;
+  for (std::string word; words >> word;) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos)
+      line.positional.push_back(word);
+    else
+      line.fields[word.substr(0, equals)] = word.substr(equals + 1);
+  }
+  return line;
+}
+
+std::int64_t number(const std::string& text) {
+  std::int64_t value = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (parsed.ec != std::errc{} || parsed.ptr != text.data() + text.size())
+    throw std::runtime_error("not a number: " + text);
+  return value;
+}
+
+class Feeder {
+ public:
+  explicit Feeder(EventSink& sink) : sink_(sink) {}
+
+  void line(const Line& line) {
+    if (line.word == "process") return process(line);
+    if (line.word == "fact") {
+      for (const auto& [key, value] : line.fields) sink_.fact(key, value);
+      return;
+    }
+    event(line);
+  }
+
+ private:
+  void process(const Line& line) {
+    ProcessInfo info;
+    Fields fields = line.fields;
+    info.host = fields["host"];
+    info.pid = number(fields["pid"]);
+    info.exited_cleanly = fields["clean"] == "1";
+    if (fields.contains("self_us")) info.self_ns = static_cast<std::uint64_t>(number(fields["self_us"])) * 1000;
+    sink_.begin_process(info);
+    next_ = 0;
+  }
+
+  void event(const Line& line) {
+    Event event;
+    event.kind = kind_from(line.word);
+    if (event.kind == Kind::empty) throw std::runtime_error("no such event: " + line.word);
+    event.source = Source::torch_hook;
+    event.reference = ++next_;
+    for (const std::string& word : line.positional) position(word, event);
+    Fields rest;
+    for (const auto& [key, value] : line.fields)
+      if (!field(key, value, event)) rest[key] = value;
+    if (event.kind == Kind::wait && event.correlation != 0) event.correlation = ids_[static_cast<std::int64_t>(event.correlation)];
+    sink_.event(event);
+    for (const auto& [key, value] : rest) attribute(event.reference, key, value);
+  }
+
+  void position(const std::string& word, Event& event) {
+    const std::size_t dots = word.find("..");
+    if (dots != std::string::npos) {
+      event.start = number(word.substr(0, dots)) * 1000;
+      event.end = number(word.substr(dots + 2)) * 1000;
+    } else if (event.kind == Kind::step) {
+      event.step = static_cast<std::uint32_t>(number(word));
+    } else if (event.kind == Kind::range && event.phase == Phase::none && (word == "none" || phase_from(word) != Phase::none)) {
+      event.phase = phase_from(word);
+    } else if (event.kind == Kind::loss && event.bytes == 0) {
+      event.bytes = number(word);
+    } else {
+      event.name = sink_.intern(word);
+    }
+  }
+
+  bool field(const std::string& key, const std::string& value, Event& event) {
+    const auto flag = [&](std::uint8_t bit) {
+      if (value == "1") event.flags |= bit;
+      return true;
+    };
+    if (key == "lane") return event.lane = LaneId{static_cast<std::uint32_t>(number(value))}, true;
+    if (key == "stream") return event.lane = LaneId{0x80000000U | static_cast<std::uint32_t>(number(value))}, true;
+    if (key == "name") return event.name = sink_.intern(value), true;
+    if (key == "bytes") return event.bytes = number(value), true;
+    if (key == "group") return event.group = sink_.intern(value), true;
+    if (key == "seq") return event.sequence = static_cast<std::uint32_t>(number(value)), true;
+    if (key == "id") return ids_[number(value)] = event.reference, true;
+    if (key == "on") return event.correlation = static_cast<std::uint64_t>(number(value)), true;
+    if (key == "variant") return event.group = NameId{static_cast<std::uint32_t>(number(value))}, true;
+    if (key == "deep") return flag(kFlagDeep);
+    if (key == "async") return flag(kFlagAsync);
+    if (key == "hook") return flag(kFlagInHook);
+    if (key == "source") {
+      for (const Source source : {Source::profiler, Source::nvtx, Source::nccl_nvtx, Source::cupti, Source::host,
+                                  Source::ddp_logger, Source::doctor, Source::unknown})
+        if (to_string(source) == value) event.source = source;
+      return true;
+    }
+    return false;
+  }
+
+  void attribute(std::uint64_t reference, const std::string& key, const std::string& value) {
+    std::int64_t integer = 0;
+    const auto parsed = std::from_chars(value.data(), value.data() + value.size(), integer);
+    const bool whole = parsed.ec == std::errc{} && parsed.ptr == value.data() + value.size();
+    if (whole && key.ends_with("_us"))
+      sink_.attribute(reference, sink_.intern(key.substr(0, key.size() - 3) + "_ns"), integer * 1000);
+    else if (whole)
+      sink_.attribute(reference, sink_.intern(key), integer);
+    else
+      sink_.attribute(reference, sink_.intern(key), sink_.intern(value));
+  }
+
+  EventSink& sink_;
+  std::uint64_t next_ = 0;
+  std::map<std::int64_t, std::uint64_t> ids_;
+};
+
+}  // namespace
+
+void feed(std::string_view text, EventSink& sink) {
+  Feeder feeder(sink);
+  std::istringstream lines{std::string(text)};
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t first = line.find_first_not_of(" \t");
+    if (first == std::string::npos || line[first] == '#') continue;
+    try {
+      feeder.line(split(line));
+    } catch (const std::exception& error) {
+      throw std::runtime_error("in \"" + line + "\": " + error.what());
+    }
+  }
+}
+
+}  // namespace gradsync::test
