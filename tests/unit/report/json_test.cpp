@@ -34,13 +34,17 @@ Report read(const std::string& text) {
 }  // namespace
 
 TEST_CASE("reports are written as the golden files have them, and read back without a difference") {
-  const std::pair<const char*, Report> cases[] = {{"slow_topk.json", slow_topk_report()},
-                                                  {"healthy.json", healthy_report()},
-                                                  {"unmeasured.json", unmeasured_report()}};
-  for (const auto& [name, report] : cases) {
-    CAPTURE(name);
-    const std::string text = report_to_json(report);
-    CHECK(text == golden(name, text));
+  struct Case {
+    const char* name;
+    Report report;
+  };
+  const Case cases[] = {{"slow_topk.json", slow_topk_report()},
+                        {"healthy.json", healthy_report()},
+                        {"unmeasured.json", unmeasured_report()}};
+  for (const Case& c : cases) {
+    CAPTURE(c.name);
+    const std::string text = report_to_json(c.report);
+    CHECK(text == golden(c.name, text));
     CHECK(report_to_json(read(text)) == text);
   }
 }
