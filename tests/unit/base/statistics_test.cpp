@@ -1,0 +1,41 @@
+#include "src/base/statistics.h"
+
+#include <doctest/doctest.h>
+
+using namespace gradsync;
+
+TEST_CASE("quantiles interpolate between order statistics") {
+  const std::vector<double> sample{40, 10, 30, 20};
+  struct Case {
+    double q, expected;
+  };
+  for (const Case& c : {Case{0, 10}, {0.5, 25}, {1, 40}, {1.0 / 3, 20}, {0.1, 13}}) {
+    CAPTURE(c.q);
+    CHECK(*quantile(sample, c.q) == doctest::Approx(c.expected));
+  }
+  CHECK_FALSE(quantile({}, 0.5).has_value());
+}
+
+TEST_CASE("spread sorts once and counts") {
+  const std::vector<double> sample{5, 1, 4, 2, 3};
+  const auto found = spread(sample);
+  REQUIRE(found);
+  CHECK(found->n == 5);
+  CHECK(found->minimum == 1);
+  CHECK(found->p50 == 3);
+  CHECK(found->maximum == 5);
+  CHECK_FALSE(spread({}).has_value());
+}
+
+TEST_CASE("resolution of the median") {
+  CHECK_FALSE(median_resolution(std::vector<double>{1, 2, 3}).has_value());
+  CHECK(*median_resolution(std::vector<double>(50, 7.0)) == 0);
+
+  std::vector<double> narrow, wide;
+  for (int i = 0; i < 100; ++i) {
+    narrow.push_back(100 + i % 10);
+    wide.push_back(100 + 10 * (i % 10));
+  }
+  CHECK(*median_resolution(wide) > *median_resolution(narrow));
+  CHECK(*median_resolution(wide) == *median_resolution(wide));  // fixed seed
+}
