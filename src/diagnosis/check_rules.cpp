@@ -21,10 +21,14 @@ MetricSet metrics_of(const Example& example) {
     Metric& metric = by_name[name];
     metric.name = name;
     const std::string quantile = written.substr(at);
-    if (quantile == "@p10") metric.p10 = value;
-    else if (quantile == "@p90") metric.p90 = value;
-    else if (quantile == "@p50") metric.p50 = value;
-    else metric.value = value;
+    if (quantile == "@p10")
+      metric.p10 = value;
+    else if (quantile == "@p90")
+      metric.p90 = value;
+    else if (quantile == "@p50")
+      metric.p50 = value;
+    else
+      metric.value = value;
   }
   MetricSet metrics;
   for (auto& [name, metric] : by_name) {

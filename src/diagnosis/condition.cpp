@@ -17,10 +17,14 @@ Truth truth(bool value) { return value ? Truth::yes : Truth::no; }
 
 Truth compare(const MetricCondition& condition, double value) {
   switch (condition.comparison) {
-    case Comparison::above: return truth(value > condition.threshold);
-    case Comparison::below: return truth(value < condition.threshold);
-    case Comparison::at_least: return truth(value >= condition.threshold);
-    case Comparison::at_most: return truth(value <= condition.threshold);
+    case Comparison::above:
+      return truth(value > condition.threshold);
+    case Comparison::below:
+      return truth(value < condition.threshold);
+    case Comparison::at_least:
+      return truth(value >= condition.threshold);
+    case Comparison::at_most:
+      return truth(value <= condition.threshold);
   }
   return Truth::unknown;
 }
@@ -88,11 +92,16 @@ std::string words_of(const MetricCondition& condition) { return in_words(conditi
 
 std::string words_of(const FactCondition& condition) {
   switch (condition.test) {
-    case FactTest::one_of: return fmt::format("{} is {}", condition.fact, join(condition.values, " or "));
-    case FactTest::at_least: return fmt::format("{} is at least {}", condition.fact, condition.values.front());
-    case FactTest::below: return fmt::format("{} is below {}", condition.fact, condition.values.front());
-    case FactTest::present: return fmt::format("{} is known", condition.fact);
-    case FactTest::absent: return fmt::format("{} is not known", condition.fact);
+    case FactTest::one_of:
+      return fmt::format("{} is {}", condition.fact, join(condition.values, " or "));
+    case FactTest::at_least:
+      return fmt::format("{} is at least {}", condition.fact, condition.values.front());
+    case FactTest::below:
+      return fmt::format("{} is below {}", condition.fact, condition.values.front());
+    case FactTest::present:
+      return fmt::format("{} is known", condition.fact);
+    case FactTest::absent:
+      return fmt::format("{} is not known", condition.fact);
   }
   return condition.fact;
 }
@@ -107,10 +116,14 @@ std::string words_of(const ConditionGroup& group) {
 
 const char* to_string(Comparison comparison) {
   switch (comparison) {
-    case Comparison::above: return "above";
-    case Comparison::below: return "below";
-    case Comparison::at_least: return "at_least";
-    case Comparison::at_most: return "at_most";
+    case Comparison::above:
+      return "above";
+    case Comparison::below:
+      return "below";
+    case Comparison::at_least:
+      return "at_least";
+    case Comparison::at_most:
+      return "at_most";
   }
   return "above";
 }

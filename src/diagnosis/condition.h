@@ -19,10 +19,10 @@ enum class Comparison { above, below, at_least, at_most };
 const char* to_string(Comparison comparison);
 
 struct MetricCondition {
-  std::string metric;     // may address a quantile: name@p50
-  std::string scope;      // empty: the scope that is being judged, else `all`
+  std::string metric;  // may address a quantile: name@p50
+  std::string scope;   // empty: the scope that is being judged, else `all`
   Comparison comparison = Comparison::above;
-  double threshold = 0;   // in the metric's own unit
+  double threshold = 0;  // in the metric's own unit
 };
 
 enum class FactTest { one_of, at_least, below, present, absent };  // `is` is one_of with one value

@@ -20,8 +20,10 @@ std::vector<std::string> scopes_of(const Rule& rule, const MetricSet& metrics) {
 void widest_resolution(const std::vector<Finding>& findings, Finding& one) {
   one.would_have_seen = findings.front().would_have_seen;
   for (const Finding& finding : findings) {
-    if (!finding.would_have_seen || !one.would_have_seen) one.would_have_seen.reset();
-    else one.would_have_seen = std::max(*one.would_have_seen, *finding.would_have_seen);
+    if (!finding.would_have_seen || !one.would_have_seen)
+      one.would_have_seen.reset();
+    else
+      one.would_have_seen = std::max(*one.would_have_seen, *finding.would_have_seen);
   }
 }
 
@@ -96,7 +98,8 @@ void fold(const RuleSet& rules, std::vector<Finding>& fired) {
     auto& listed = fired[*roots[i]].explains;
     if (std::find(listed.begin(), listed.end(), fired[i].rule) == listed.end()) listed.push_back(fired[i].rule);
   }
-  std::stable_partition(fired.begin(), fired.end(), [](const Finding& finding) { return finding.folded_under.empty(); });
+  std::stable_partition(fired.begin(), fired.end(),
+                        [](const Finding& finding) { return finding.folded_under.empty(); });
 }
 
 }  // namespace

@@ -27,7 +27,8 @@ std::optional<Saving> saving_of(const Rule& rule, const Situation& situation) {
   const std::string unit = unit_of(rule.saves);
   const double ms = in_ms(*value, unit);
   const bool predicted = rule.saves.starts_with("predict."), by_measuring = rule.saves.starts_with("measured.");
-  if (!predicted && !by_measuring) return ms > 0 ? std::optional(Saving{SavingKind::bound, "ms", ms, ms, ms, {}}) : std::nullopt;
+  if (!predicted && !by_measuring)
+    return ms > 0 ? std::optional(Saving{SavingKind::bound, "ms", ms, ms, ms, {}}) : std::nullopt;
   const Metric* metric = find_metric(situation, rule.saves);
   Saving saving{predicted ? SavingKind::predicted : SavingKind::measured, "ms", ms, ms, ms, {}};
   if (metric->p10) saving.p05 = in_ms(*metric->p10, unit);

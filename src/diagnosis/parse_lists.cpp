@@ -13,8 +13,8 @@
 namespace gradsync {
 namespace {
 
-constexpr std::array<std::string_view, 9> kMeanings{"compress", "decompress", "comm", "forward", "backward",
-                                                    "optimizer", "data",      "step", "other"};
+constexpr std::array<std::string_view, 9> kMeanings{"compress",  "decompress", "comm", "forward", "backward",
+                                                    "optimizer", "data",       "step", "other"};
 
 void check_pattern(TableReader& reader, const NameClass& name) {
   if (std::find(kMeanings.begin(), kMeanings.end(), name.meaning) == kMeanings.end())

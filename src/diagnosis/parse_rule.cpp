@@ -103,10 +103,14 @@ Result<Example> parse_example(const TomlNode& node, const Rule& rule) {
   Example example;
   example.line = node.line;
   const std::string expect = reader.required_text("expect");
-  if (expect == "fires") example.expect = FindingState::fired;
-  else if (expect == "clean") example.expect = FindingState::clean;
-  else if (expect == "could_not_judge") example.expect = FindingState::could_not_judge;
-  else reader.fail("expect", fmt::format("'{}' is none of its words", expect), "one of: fires, clean, could_not_judge");
+  if (expect == "fires")
+    example.expect = FindingState::fired;
+  else if (expect == "clean")
+    example.expect = FindingState::clean;
+  else if (expect == "could_not_judge")
+    example.expect = FindingState::could_not_judge;
+  else
+    reader.fail("expect", fmt::format("'{}' is none of its words", expect), "one of: fires, clean, could_not_judge");
   example.scope = reader.text("scope");
   if (example.scope.empty()) example.scope = rule.for_each == "all" ? "all" : rule.for_each + ":0";
   if (const TomlNode* metrics = reader.table("metrics"))

@@ -32,14 +32,14 @@ struct Rule {
   int step = 1;
   Severity severity = Severity::warning;
   std::string for_each = "all";
-  int priority = 0;                    // decides between findings that could recover the same time
-  std::string title, says, why, where; // texts with placeholders
-  std::vector<std::string> advice;     // "try"
-  std::vector<std::string> explains;   // ids of rules whose findings are symptoms of this one
-  std::string saves;                   // metric; empty: no saving is named
-  std::string judged_by;               // metric whose resolution is "would have seen"
-  std::string hint;                    // what would make the rule judgeable
-  ConditionGroup conditions;           // of kind all
+  int priority = 0;                     // decides between findings that could recover the same time
+  std::string title, says, why, where;  // texts with placeholders
+  std::vector<std::string> advice;      // "try"
+  std::vector<std::string> explains;    // ids of rules whose findings are symptoms of this one
+  std::string saves;                    // metric; empty: no saving is named
+  std::string judged_by;                // metric whose resolution is "would have seen"
+  std::string hint;                     // what would make the rule judgeable
+  ConditionGroup conditions;            // of kind all
   std::vector<Obstacle> not_judged_if;
   std::map<std::string, std::string> from;  // metric → where its threshold comes from
   std::vector<Example> examples;
@@ -62,10 +62,10 @@ struct VerdictTexts {
 };
 
 struct RuleSet {
-  std::vector<Rule> rules;                       // by id
+  std::vector<Rule> rules;  // by id
   VerdictTexts verdict;
-  std::vector<NameClass> operators, ranges;      // rules/kernels.toml
-  std::string version;                           // FNV-1a of everything that was loaded, in hex
+  std::vector<NameClass> operators, ranges;  // rules/kernels.toml
+  std::string version;                       // FNV-1a of everything that was loaded, in hex
 
   const Rule* find(std::string_view id) const;
   Rule* find(std::string_view id);

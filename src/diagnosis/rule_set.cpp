@@ -56,8 +56,10 @@ Result<void> add_rule(RuleSet& rules, std::set<std::string>& ids_of_layer, const
   if (!ids_of_layer.insert(rule->id).second)
     return rule_file_error(file, root.line, "id", fmt::format("'{}' is taken by another file of this folder", rule->id),
                            "");
-  if (Rule* known = rules.find(rule->id)) *known = std::move(*rule);
-  else rules.rules.push_back(std::move(*rule));
+  if (Rule* known = rules.find(rule->id))
+    *known = std::move(*rule);
+  else
+    rules.rules.push_back(std::move(*rule));
   return {};
 }
 

@@ -12,8 +12,7 @@ namespace {
 
 Error cannot_set(std::string_view setting, std::string why, const std::vector<std::string>& choices) {
   return Error{"cannot set", fmt::format("'{}'", setting), std::move(why),
-               choices.empty() ? "write --set RULE.METRIC=VALUE"
-                               : fmt::format("can be set: {}", join(choices, ", ")),
+               choices.empty() ? "write --set RULE.METRIC=VALUE" : fmt::format("can be set: {}", join(choices, ", ")),
                2};
 }
 
@@ -53,8 +52,8 @@ Result<void> set_threshold(RuleSet& rules, std::string_view setting) {
                  fmt::format("the rule has {} thresholds on '{}'", matching.size(), metric),
                  "write a rule with the same id and give its folder with --rules", 2};
   const auto threshold = parse_threshold(setting.substr(equals + 1), metric);
-  if (!threshold) return Error{"cannot set", fmt::format("'{}'", setting), threshold.error().why,
-                               threshold.error().hint, 2};
+  if (!threshold)
+    return Error{"cannot set", fmt::format("'{}'", setting), threshold.error().why, threshold.error().hint, 2};
   rule->from[std::string(metric)] = fmt::format("--set; built in: {}", in_words(*matching.front()));
   matching.front()->threshold = *threshold;
   // The version names what judged the run: a changed threshold is another rule set.

@@ -15,13 +15,20 @@ const TomlNode* TomlNode::find(std::string_view key) const {
 
 std::string_view name_of(TomlNode::Kind kind) {
   switch (kind) {
-    case TomlNode::Kind::table: return "a table";
-    case TomlNode::Kind::array: return "an array";
-    case TomlNode::Kind::text: return "a string";
-    case TomlNode::Kind::integer: return "a whole number";
-    case TomlNode::Kind::real: return "a number";
-    case TomlNode::Kind::truth: return "true or false";
-    case TomlNode::Kind::other: return "a date";
+    case TomlNode::Kind::table:
+      return "a table";
+    case TomlNode::Kind::array:
+      return "an array";
+    case TomlNode::Kind::text:
+      return "a string";
+    case TomlNode::Kind::integer:
+      return "a whole number";
+    case TomlNode::Kind::real:
+      return "a number";
+    case TomlNode::Kind::truth:
+      return "true or false";
+    case TomlNode::Kind::other:
+      return "a date";
   }
   return "a date";
 }

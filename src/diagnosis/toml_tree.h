@@ -16,10 +16,10 @@ struct TomlNode {
   enum class Kind { table, array, text, integer, real, truth, other };
   Kind kind = Kind::other;
   std::string text;
-  double number = 0;             // of an integer too
+  double number = 0;  // of an integer too
   bool truth = false;
-  std::vector<TomlNode> items;   // elements of an array, values of a table
-  std::vector<std::string> keys; // of a table, one per item, sorted
+  std::vector<TomlNode> items;    // elements of an array, values of a table
+  std::vector<std::string> keys;  // of a table, one per item, sorted
   int line = 0;
 
   bool is_number() const { return kind == Kind::integer || kind == Kind::real; }
@@ -45,7 +45,7 @@ class TableReader {
   std::string text(std::string_view key);
   std::vector<std::string> texts(std::string_view key);  // an array of strings
   std::optional<std::int64_t> integer(std::string_view key);
-  const TomlNode* table(std::string_view key);           // nullptr when absent
+  const TomlNode* table(std::string_view key);  // nullptr when absent
   const TomlNode* array(std::string_view key);
   const TomlNode* any(std::string_view key);
 
