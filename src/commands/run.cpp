@@ -1,5 +1,4 @@
 // run -- CMD…: collectors in, job through, recording out, report.
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -7,11 +6,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <optional>
 #include <thread>
 
 #include "src/base/file.h"
 #include "src/base/units.h"
-#include "collectors/attach/attach.h"
 #include "src/commands/collectors.h"
 #include "src/commands/command.h"
 #include "src/commands/examine.h"
@@ -19,6 +18,7 @@
 #include "src/commands/install_paths.h"
 #include "src/commands/launch.h"
 #include "src/commands/output.h"
+#include "src/commands/record.h"
 #include "src/commands/recording_parts.h"
 #include "src/commands/rule_options.h"
 #include "version.h"
@@ -29,18 +29,6 @@ namespace gradsync {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Events of the doctor's own collectors; none of those of this version has any.
-class NoEvents final : public EventSink {
- public:
-  void begin_process(const ProcessInfo&) override {}
-  NameId intern(std::string_view) override { return NameId::none; }
-  void lane(const LaneInfo&) override {}
-  void event(const Event&) override {}
-  void attribute(std::uint64_t, NameId, std::int64_t) override {}
-  void attribute(std::uint64_t, NameId, NameId) override {}
-  void fact(std::string_view, std::string_view) override {}
-};
 
 Environment own_environment() {
   Environment environment;
@@ -173,30 +161,8 @@ class RunCommand final : public Command {
     context_.torch_shim = paths.torch_shim;
     context_.command_line = command_;
     context_.options = {{"deep", deep_}, {"steps", steps_}, {"budget", budget_text()}};
-    Environment with = environment_;
-    with["GSD_RECORDING"] = context_.recording.string();
-    with["GSD_LIBRARY"] = context_.library.string();
-    const std::string probe = probe_program(command_);
-    for (auto& collector : all_collectors()) {
-      Environment attempt = with;
-      std::string why;
-      std::string hint;
-      if (const Result<void> started = collector->start(context_, attempt); !started) {
-        why = started.error().message();
-        hint = started.error().hint;
-      } else if (attempt != with) {
-        why = try_environment(probe, attempt);
-        if (!why.empty()) why = "with its variables " + why;
-      }
-      if (!why.empty()) {
-        parts_.coverage.push_back({collector->name(), "", CoverageState::unavailable, why, hint, 0});
-        continue;
-      }
-      with = std::move(attempt);
-      parts_.coverage.push_back({collector->name(), "", CoverageState::collected, "", "", 0});
-      running_.push_back(std::move(collector));
-    }
-    environment_ = std::move(with);
+    recorder_.emplace(context_, all_collectors());
+    environment_ = recorder_->start(environment_);
   }
 
   std::string budget_text() const {
@@ -206,9 +172,8 @@ class RunCommand final : public Command {
   }
 
   void finish_collectors() {
-    NoEvents events;
-    RecordingParts parts;
-    for (const auto& collector : running_) collector->stop(context_, events, parts);
+    if (!recorder_) return;
+    RecordingParts parts = recorder_->finish();
     parts_.series = std::move(parts.series);
     parts_.facts = std::move(parts.facts);
     parts_.coverage.insert(parts_.coverage.end(), parts.coverage.begin(), parts.coverage.end());
@@ -269,7 +234,7 @@ class RunCommand final : public Command {
   OutputOptions output_;
   CollectorContext context_;
   Environment environment_;
-  std::vector<std::unique_ptr<Collector>> running_;
+  std::optional<Recorder> recorder_;
   Report parts_;
 };
 
