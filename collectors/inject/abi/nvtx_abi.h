@@ -17,8 +17,8 @@ using Callback = void (*)();
 using DomainHandle = void*;
 using StringHandle = void*;
 
-enum : uint32_t { kTableCallbacks = 1, kTableVersion = 3 };
-enum : uint32_t { kModuleCore = 1, kModuleCore2 = 5 };
+inline constexpr uint32_t kTableCallbacks = 1, kTableVersion = 3;
+inline constexpr uint32_t kModuleCore = 1, kModuleCore2 = 5;
 
 struct CallbacksTable {
   size_t struct_size;
