@@ -94,7 +94,7 @@ class _Pass:
             if self.handle is not None:
                 self.handle.remove()
             if steps.pending > self.start:  # optimisers that step inside the pass: the step ends with it
-                steps.pending = started
+                steps.pending = clock()
         except Exception as error:
             state.fault("backward", error)
         state.cost[PHASE] += clock() - started

@@ -117,7 +117,7 @@ def _dtype_id(dtype):
     return number
 
 
-_asks = {}           # id(code of the caller) → (code, what it says about async_op; None = read its argument)
+_asks = {}           # id(code of the caller) → (code, True | False | None: read its argument | function to ask)
 _says_async = {}     # type of the last argument → whether it has `asyncOp`
 
 
@@ -133,14 +133,31 @@ def _is_async(args, kwargs, caller):
     entry = _asks.get(id(code))
     if entry is None:
         entry = _asks[id(code)] = (code, _answer_of(code))
-    return bool(caller.f_locals["async_op"]) if entry[1] is None else entry[1]
+    answer = entry[1]
+    if answer is None:
+        return bool(caller.f_locals["async_op"])
+    return answer(caller) if callable(answer) else answer
 
 
 def _answer_of(code):
     arguments = code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
     if "async_op" in arguments:
         return None
-    return code.co_name not in ("send", "recv", "barrier", "monitored_barrier")
+    if code.co_name in ("isend", "irecv"):
+        return _not_for_send
+    return code.co_name not in ("send", "recv", "monitored_barrier")
+
+
+def _not_for_send(caller):
+    """Newer send() and recv() call isend() and irecv(), through a function that logs errors."""
+    outer = caller
+    for _ in range(3):
+        outer = outer.f_back
+        if outer is None:
+            return True
+        if outer.f_code.co_name in ("send", "recv"):
+            return outer.f_code.co_filename != caller.f_code.co_filename
+    return True
 
 
 state.on_fork.append(_dtype_ids.clear)

@@ -28,15 +28,15 @@ def install(torch):
     leaving.at_exit(lambda: leaving.wait_for(lambda: not _running))
 
 
-def follow(work, event, name, asynchronous):
-    """Makes sure that `event` ends."""
+def follow(work, event, name, asynchronous, somebody_waits=True):
+    """Makes sure that `event` ends. Without a wait in Python the callback is not optional."""
     library = state.library
     if work is None or asynchronous:
         library.end(event)
         _remember(work, event, True)
         return
     followed = False
-    if state.follow_completion and name not in _without_future:
+    if (state.follow_completion or not somebody_waits) and name not in _without_future:
         started = clock()
         try:
             future = work.get_future()

@@ -6,7 +6,7 @@ from . import activation, call_site, group_hooks
 from .state import state
 from .steps import steps
 
-FIRST_LOOK, LOOK_EACH = 2, 100
+SETTLED_AFTER, LOOK_EACH = 2, 100   # steps
 
 _FOREIGN = {"deepspeed": "deepspeed", "horovod.torch": "horovod", "apex.parallel": "apex", "bagua": "bagua"}
 
@@ -18,17 +18,19 @@ class Coverage:
     def reset(self):
         self._ddps = weakref.WeakSet()
         self._hooked = weakref.WeakSet()
+        self._due = SETTLED_AFTER
 
     def ddp_built(self, ddp):
         self._ddps.add(ddp)
+        self._due = max(steps.number, 0) + SETTLED_AFTER
 
     def hook_registered(self, ddp):
         """Its all-reduces are then issued in Python, and recorded there."""
         self._hooked.add(ddp)
 
     def look(self, number):
-        """At the beginning of the third step, when hooks are registered and modules loaded, and now and then."""
-        if number != FIRST_LOOK and number % LOOK_EACH:
+        """Two steps after the start or a new DDP, when hooks are registered and modules loaded, and now and then."""
+        if number != self._due and number % LOOK_EACH:
             return
         try:
             self._look_at_ddp()

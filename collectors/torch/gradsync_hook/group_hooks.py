@@ -28,13 +28,33 @@ def watch(group):
     if not available(group) or group in _watched:
         return group in _watched
     reference = weakref.ref(group)
-    group.register_pre_hook(_HOOK_ID, lambda call: _before(reference(), call))
-    group.register_post_hook(_HOOK_ID, lambda call: _after(reference(), call))
+    group.register_pre_hook(_HOOK_ID, lambda call: _guarded(_before, reference(), call))
+    group.register_post_hook(_HOOK_ID, lambda call: _guarded(_after, reference(), call))
     _watched.add(group)
     return True
 
 
+def _guarded(what, group, call):
+    """An exception of ours would end up in the job's collective."""
+    if not state.on or group is None:
+        return
+    started = clock()
+    state.thread.in_group_hook = True
+    try:
+        what(group, call)
+    except Exception as error:
+        state.fault("group hook", error)
+    state.thread.in_group_hook = False
+    state.cost[COLLECTIVE] += clock() - started
+
+
 def unwatch_all():
+    """Also before the interpreter goes: groups may outlive it, and must not hold functions of Python then.
+
+    A hook must not take itself away: after a fault inside one, this waits for the exit.
+    """
+    if state.thread.in_group_hook:
+        return
     for group in list(_watched):
         try:
             group.unregister_pre_hook(_HOOK_ID)
@@ -46,36 +66,23 @@ def unwatch_all():
 
 
 def _before(group, call):
-    if not state.on or state.thread.issuing or group is None:
+    name = _name(call.name)
+    if name is None or state.thread.issuing:
         return
-    started = clock()
-    try:
-        name = _name(call.name)
-        if name is None:
-            return
-        tensors = call.output_tensors if name in ("reduce_scatter", "scatter") else call.input_tensors
-        size, elements, dtype, asynchronous = payload.measure((tensors,), {}, 0 if tensors else -1)
-        flags = (v.ASYNC if call.async_op else 0) | (v.EXTRAPOLATED if asynchronous else 0)
-        traffic.add(size, dtype)
-        packed = name_of(name)
-        event = state.library.begin(packed.what[flags] or packed.pack(flags), size, groups.where(group))
-        describe_dtype(event, dtype, elements)
-        _open[id(group), call.op_id] = event, name, asynchronous
-    except Exception as error:
-        state.fault("group hook", error)
-    state.cost[COLLECTIVE] += clock() - started
+    tensors = call.output_tensors if name in ("reduce_scatter", "scatter") else call.input_tensors
+    size, elements, dtype, asynchronous = payload.measure((tensors,), {}, 0 if tensors else -1)
+    flags = (v.ASYNC if call.async_op else 0) | (v.EXTRAPOLATED if asynchronous else 0)
+    traffic.add(size, dtype)
+    packed = name_of(name)
+    event = state.library.begin(packed.what[flags] or packed.pack(flags), size, groups.where(group))
+    describe_dtype(event, dtype, elements)
+    _open[id(group), call.op_id] = event, name, asynchronous
 
 
 def _after(group, call):
     opened = _open.pop((id(group), call.op_id), None)
-    if opened is None:
-        return
-    started = clock()
-    try:
-        completion.follow(call.work, *opened)
-    except Exception as error:
-        state.fault("group hook", error)
-    state.cost[COLLECTIVE] += clock() - started
+    if opened is not None:
+        completion.follow(call.work, *opened, somebody_waits=False)
 
 
 def _name(operation):

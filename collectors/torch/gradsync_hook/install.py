@@ -32,6 +32,7 @@ def at_import():
             ("profiler", lambda: windows and user_profiler.install(torch, windows)),
             ("window", lambda: windows and window.install(torch, windows))):
         _guarded(name, install)
+    leaving.at_exit(group_hooks.unwatch_all)
     activation.when_active(lambda: _when_active(torch))
 
 

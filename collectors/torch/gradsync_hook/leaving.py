@@ -22,11 +22,11 @@ def register():
     if _pid == os.getpid():
         return
     if _pid == 0:
-        atexit.register(_leave)
+        atexit.register(leave)
     _pid = os.getpid()
     util = sys.modules.get("multiprocessing.util")
     if util is not None:
-        util.Finalize(None, _leave, exitpriority=-100)
+        util.Finalize(None, leave, exitpriority=-100)
 
 
 def at_exit(action):
@@ -43,7 +43,7 @@ def wait_for(condition, seconds=LONGEST_WAIT_S):
     return True
 
 
-def _leave():
+def leave():
     if _pid != os.getpid() or state.library is None:
         return
     for action in _at_exit:

@@ -20,6 +20,7 @@ FAULTS_ALLOWED = 2
 class _PerThread(threading.local):
     in_hook = False   # this thread runs code of the user's comm hook, or of a callback made inside it
     hook = 0          # reference of that hook's event
+    in_group_hook = False   # inside a function that the process group calls
     issuing = False   # inside a ProcessGroup method that we record
     backward = 0      # depth of torch.autograd.backward on this thread
 
