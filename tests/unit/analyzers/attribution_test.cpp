@@ -1,0 +1,160 @@
+#include <doctest/doctest.h>
+
+#include "tests/unit/analyzers/run_analyzers.h"
+
+using namespace gradsync;
+using test::analyze;
+using test::repeat_step;
+
+namespace {
+
+double part(const Conclusions& conclusions, const std::string& scope, const std::string& name) {
+  for (const Attribution& attribution : conclusions.attribution)
+    if (attribution.scope == scope) {
+      const auto found = attribution.parts_ms.find(name);
+      return found == attribution.parts_ms.end() ? -1 : found->second;
+    }
+  return -2;
+}
+
+double sum_of_parts(const Conclusions& conclusions, const std::string& scope) {
+  double sum = 0;
+  for (const Attribution& attribution : conclusions.attribution)
+    if (attribution.scope == scope)
+      for (const auto& [name, ms] : attribution.parts_ms) sum += ms;
+  return sum;
+}
+
+std::string rank_head(int rank, const std::string& facts = "") {
+  const std::string number = std::to_string(rank);
+  return "process host=n pid=" + std::to_string(100 + rank) + " clean=1\nfact rank=" + number +
+         " world_size=2 device=cpu framework=ddp ddp.gradient_bytes=4000000 " + facts + "\n";
+}
+
+//   0      10000        30000      60000 compute_end        75000 end   90000       100000
+//   idle   forward      backward   rank 1: 70000: it is late            optimizer
+std::string plain_ddp(int rank, int compute_end) {
+  return rank_head(rank, "hook.kind=none") +
+         repeat_step(20, 100000,
+                     "range forward @10000..@25000\n"
+                     "range backward @30000..@75000 compute_end_us=@" + std::to_string(compute_end) + "\n"
+                     "range optimizer @90000..@100000");
+}
+
+}  // namespace
+
+TEST_CASE("plain DDP: the tail of backward is communication, until the late rank was ready it is peer wait") {
+  const Conclusions found = analyze(plain_ddp(0, 60000) + plain_ddp(1, 70000));
+  // forward runs from the wrapped model to the backward call: 10..30; backward 30..60; optimiser 90..100
+  CHECK(part(found, "rank:0", "compute") == doctest::Approx(20 + 30 + 10));
+  CHECK(part(found, "rank:0", "comm_peer_wait") == doctest::Approx(10));
+  CHECK(part(found, "rank:0", "comm_unsplit") == doctest::Approx(5));
+  CHECK(part(found, "rank:0", "idle") == doctest::Approx(10 + 15));
+  CHECK(part(found, "rank:1", "comm_peer_wait") == doctest::Approx(0));
+  CHECK(part(found, "rank:1", "comm_unsplit") == doctest::Approx(5));
+  for (const char* scope : {"all", "rank:0", "rank:1"}) CHECK(sum_of_parts(found, scope) == doctest::Approx(100));
+  CHECK(*found.metrics.value("phase.backward_ms", "rank:0") == doctest::Approx(30));
+  CHECK(*found.metrics.value("comm.exposed_ms", "rank:0") == doctest::Approx(5));
+  CHECK(*found.metrics.value("sync.exposed_ms", "rank:0") == doctest::Approx(15));
+  CHECK(part(found, "all", "comm_transfer") == -1);  // no fabric was measured: absent, not zero
+  CHECK(part(found, "all", "sched_irq") == -1);
+}
+
+TEST_CASE("compression after backward is serial; the wait inside it is communication") {
+  const std::string body =
+      "range forward @0..@20000 ddp_sync=0\n"
+      "range backward @20000..@50000 compute_end_us=@50000\n"
+      "collective all_gather @60000..@70000 bytes=160000 elements=20000 dtype=int64 group=w seq={0} id=1\n"
+      "wait @60000..@70000 on=1\n"
+      "range optimizer @80000..@100000";
+  const Conclusions found = analyze(rank_head(0) + repeat_step(20, 100000, body));
+  CHECK(found.facts.at("compression") == "topk");
+  CHECK(found.facts.at("compression.place") == "after_backward");
+  CHECK(part(found, "all", "compress") == doctest::Approx(10));
+  CHECK(part(found, "all", "decompress") == doctest::Approx(10));
+  CHECK(part(found, "all", "comm_unsplit") == doctest::Approx(10));
+  CHECK(*found.metrics.value("compress.after_backward_percent", "all") == doctest::Approx(100));
+  CHECK(*found.metrics.value("compress.serial_percent", "all") == doctest::Approx(20));
+  CHECK(*found.metrics.value("compress.wire_ratio_percent", "all") == doctest::Approx(4));
+  CHECK_FALSE(found.metrics.value("comm.dense_ratio_percent", "all").value_or(0) > 0);  // inside no_sync
+  CHECK(sum_of_parts(found, "all") == doctest::Approx(100));
+}
+
+TEST_CASE("a hook runs inside backward: it is compression, not compute, and overlaps only with other lanes") {
+  const std::string body =
+      "range forward @0..@20000\n"
+      "range backward @20000..@80000 lane=1 compute_end_us=@60000\n"
+      "range compress @30000..@40000 lane=1 hook=1 bytes=4000000\n"
+      "collective all_gather @39000..@70000 lane=1 hook=1 async=1 bytes=160000 elements=20000 dtype=int64 group=w seq={0}\n"
+      "range decompress @70000..@78000 lane=5 hook=1\n"
+      "range optimizer @80000..@100000 lane=1";
+  const Conclusions found = analyze(rank_head(0, "hook.kind=custom hook.name=f") + repeat_step(20, 100000, body));
+  CHECK(found.facts.at("compression.place") == "hook");
+  CHECK(part(found, "all", "compute") == doctest::Approx(20 + 30 + 20));
+  CHECK(part(found, "all", "compress") == doctest::Approx(10));
+  CHECK(part(found, "all", "decompress") == doctest::Approx(8));
+  CHECK(part(found, "all", "comm_unsplit") == doctest::Approx(12));
+  CHECK(*found.metrics.value("compress.after_backward_percent", "all") == doctest::Approx(0));
+  CHECK(*found.metrics.value("comm.overlap_percent", "all") == doctest::Approx(100.0 * 20 / 31));
+}
+
+TEST_CASE("compression inside the optimiser step, after DDP reduced everything") {
+  const std::string body =
+      "range forward @0..@20000\n"
+      "range backward @20000..@50000 compute_end_us=@45000\n"
+      "range optimizer @50000..@100000 name=TopK.step\n"
+      "collective all_gather @70000..@75000 bytes=160000 elements=20000 dtype=int64 group=w seq={0} id=1\n"
+      "wait @70000..@75000 on=1\n"
+      "range optimizer @90000..@99000 name=SGD.step";
+  const Conclusions found = analyze(rank_head(0, "hook.kind=none") + repeat_step(20, 100000, body));
+  CHECK(found.facts.at("compression.place") == "in_step");
+  CHECK(*found.metrics.value("comm.dense_ratio_percent", "all") == doctest::Approx(100));
+  CHECK(*found.metrics.value("compress.collectives_per_step", "all") == doctest::Approx(1));
+  CHECK(part(found, "all", "compress") == doctest::Approx(20));
+  CHECK(part(found, "all", "decompress") == doctest::Approx(15));
+  CHECK(sum_of_parts(found, "all") == doctest::Approx(100));
+}
+
+TEST_CASE("native ranges: the collective's range is the blocking call") {
+  const std::string body =
+      "range forward @0..@20000 source=nvtx\nrange backward @20000..@50000 source=nvtx\n"
+      "range none @50000..@60000 source=nvtx name=compress\nrange none @60000..@75000 source=nvtx name=all_gather\n"
+      "range none @75000..@80000 source=nvtx name=decompress\nrange optimizer @80000..@100000 source=nvtx";
+  const Conclusions found = analyze("process host=n pid=1\nfact rank=0\n" + repeat_step(20, 100000, body));
+  CHECK(part(found, "all", "compress") == doctest::Approx(10));
+  CHECK(part(found, "all", "comm_unsplit") == doctest::Approx(15));
+  CHECK(part(found, "all", "decompress") == doctest::Approx(5));
+  CHECK(*found.metrics.value("compress.after_backward_percent", "all") == doctest::Approx(100));
+}
+
+TEST_CASE("waiting for input is data; deep and warm-up steps are not counted") {
+  std::string text = rank_head(0) + repeat_step(20, 100000,
+                                                "range data @0..@30000\nrange forward @30000..@50000\n"
+                                                "range backward @50000..@80000\nrange optimizer @80000..@100000");
+  text += "step 20 2000000..2900000 deep=1\n";
+  const Conclusions found = analyze(text);
+  CHECK(*found.metrics.value("data.share_percent", "all") == doctest::Approx(30));
+  CHECK(*found.metrics.value("step.count", "all") == doctest::Approx(17));
+  CHECK(*found.metrics.value("step.time_ms", "all") == doctest::Approx(100));
+  CHECK(found.series.at("steps").rows.size() == 18);  // the deep one is listed, the warm-up is not
+}
+
+TEST_CASE("a GPU job without kernels gets step times and no attribution") {
+  const Conclusions found = analyze("process host=n pid=1\nfact rank=0 device=cuda\n" +
+                                    repeat_step(20, 1000, "range backward @0..@500"));
+  CHECK(found.attribution.empty());
+  CHECK(found.metrics.value("step.time_ms", "all").has_value());
+  CHECK_FALSE(found.metrics.value("sync.exposed_ms", "all").has_value());
+}
+
+TEST_CASE("device steps: kernels compute, stream collectives communicate, idleness is explained") {
+  const std::string body =
+      "kernel gemm @0..@500 stream=7 source=cupti\ncollective all_reduce @400..@700 stream=9 source=cupti bytes=4000\n"
+      "copy h2d @700..@750 stream=7 source=cupti\nhost_sync cudaStreamSynchronize @740..@800 source=cupti";
+  const Conclusions found = analyze("process host=n pid=1\nfact rank=0 device=cuda\n" + repeat_step(20, 1000, body));
+  CHECK(part(found, "all", "compute") == doctest::Approx(0.5));
+  CHECK(part(found, "all", "comm_unsplit") == doctest::Approx(0.2));
+  CHECK(part(found, "all", "memcpy") == doctest::Approx(0.05));
+  CHECK(part(found, "all", "host_sync") == doctest::Approx(0.05));
+  CHECK(part(found, "all", "idle") == doctest::Approx(0.2));
+}

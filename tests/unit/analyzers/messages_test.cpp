@@ -1,0 +1,58 @@
+#include <doctest/doctest.h>
+
+#include "tests/unit/analyzers/run_analyzers.h"
+
+using namespace gradsync;
+using test::analyze;
+using test::repeat_step;
+
+namespace {
+
+const std::string kSteps = "range forward @0..@20000\nrange backward @20000..@50000 compute_end_us=@45000\nrange optimizer @80000..@100000\n";
+
+}  // namespace
+
+TEST_CASE("the framework's buckets are counted from its own list and called extrapolated") {
+  const Conclusions found = analyze("process host=n pid=1\nfact rank=0 framework=ddp hook.kind=none ddp.gradient_bytes=4000000 "
+                                    "ddp.bucket_bytes=1000000,3000000\n" + repeat_step(20, 100000, kSteps));
+  CHECK(*found.metrics.value("comm.bytes_per_step", "all") == doctest::Approx(4000000));
+  CHECK(*found.metrics.value("comm.collectives_per_step", "all") == doctest::Approx(2));
+  CHECK(*found.metrics.value("comm.extrapolated_percent", "all") == doctest::Approx(100));
+  CHECK(*found.metrics.value("comm.dense_ratio_percent", "all") == doctest::Approx(100));
+  CHECK_FALSE(found.metrics.value("compress.collectives_per_step", "all"));
+  CHECK(found.series.at("messages").rows.size() == 2);
+}
+
+TEST_CASE("an all-reduce of indices is counted: the sum of positions means nothing") {
+  const std::string body = kSteps +
+      "collective all_reduce @60000..@65000 bytes=160000 elements=20000 dtype=int64 group=w seq={0}\n"
+      "collective all_reduce @65000..@70000 bytes=80000 elements=20000 dtype=float32 group=w seq={0}";
+  const Conclusions found = analyze("process host=n pid=1\nfact rank=0 ddp.gradient_bytes=4000000\n" + repeat_step(20, 100000, body));
+  CHECK(*found.metrics.value("compress.index_all_reduce_per_step", "all") == doctest::Approx(1));
+  CHECK(*found.metrics.value("comm.message_bytes@p50", "all") > 0);
+}
+
+TEST_CASE("groups are told apart") {
+  const std::string body = kSteps +
+      "collective all_reduce @60000..@65000 bytes=4000 elements=1000 dtype=float32 group=dp seq={0}\n"
+      "collective all_reduce @66000..@67000 bytes=8000 elements=2000 dtype=float32 group=tp seq={0}";
+  const Conclusions found = analyze("process host=n pid=1\nfact rank=0\n" + repeat_step(20, 100000, body));
+  CHECK(*found.metrics.value("comm.bytes_per_step", "group:dp") == doctest::Approx(4000));
+  CHECK(*found.metrics.value("comm.bytes_per_step", "group:tp") == doctest::Approx(8000));
+  CHECK(*found.metrics.value("comm.bytes_per_step", "all") == doctest::Approx(12000));
+}
+
+TEST_CASE("a job without collectives has no message metrics at all") {
+  const Conclusions found = analyze("process host=n pid=1\nfact rank=0\n" + repeat_step(20, 100000, kSteps));
+  CHECK_FALSE(found.metrics.value("comm.bytes_per_step", "all"));
+  CHECK_FALSE(found.metrics.value("comm.total_ms", "all"));
+}
+
+TEST_CASE("the hook that is not yet active: how far away its start is") {
+  const std::string body = kSteps + "collective all_reduce @30000..@60000 hook=1 bytes=4000000 elements=1000000 dtype=float32 group=w seq={0}";
+  const Conclusions found = analyze("process host=n pid=1\nfact rank=0 framework=ddp ddp.gradient_bytes=4000000 hook.kind=powersgd "
+                                    "hook.name=powerSGD_hook hook.start_step=1000\n" + repeat_step(20, 100000, body));
+  CHECK(found.facts.at("compression.started") == "no");
+  CHECK(*found.metrics.value("compress.steps_until_start", "all") == doctest::Approx(981));
+  CHECK(*found.metrics.value("comm.dense_ratio_percent", "all") == doctest::Approx(100));
+}
