@@ -69,12 +69,11 @@ def commands_of_help(text):
 
 
 def options_of_help(text):
-    """Long options of the option column; what descriptions mention does not count."""
+    """Long options that head a line of help; what descriptions mention does not count."""
     names = set()
     for line in text.splitlines():
         if re.match(r"\s{1,6}-", line):
-            column = re.split(r"\s{2,}", line.strip())[0]
-            names.update(LONG_OPTION.findall(column))
+            names.update(LONG_OPTION.findall(line.split()[0]))  # -q,--quiet Excludes: --verbose
     return names
 
 

@@ -26,7 +26,8 @@ Usage: gradsync-doctor run [OPTIONS] [command...]
 Options:
   -h,--help                   Print this help message and exit
   -o,--output DIR             Keep the recording; unlike --nothing
-  --json FILE                 Report as JSON
+  --json FILE Excludes: --nor-this
+                              Report as JSON
   --color,--no-color{false}   Colour
 """
 
