@@ -97,11 +97,23 @@ def _wrap_forward(original, grad_enabled):
         try:
             return original(self, *args, **kwargs)
         finally:
-            state.library.end(event)
-            if with_gradients:
-                ddp_logger.after_forward(self)
+            _after_forward(self, event, with_gradients)
 
     return forward
+
+
+def _after_forward(ddp, event, with_gradients):
+    try:
+        library = state.library
+        library.end(event)
+        if not with_gradients:
+            return
+        if getattr(ddp, "require_backward_grad_sync", True):
+            ddp_logger.after_forward(ddp)
+        else:  # inside no_sync()
+            library.attr_int(event, library.string("ddp_sync"), 0)
+    except Exception as error:
+        state.fault("forward", error)
 
 
 def _forked():

@@ -27,18 +27,13 @@ _iterations = weakref.WeakKeyDictionary()   # DDP module → forwards whose grad
 
 
 def after_forward(ddp):
-    """Called after each forward pass with gradients; cheap unless the iteration before was sampled."""
-    try:
-        if not getattr(ddp, "require_backward_grad_sync", True):
-            return
-        before = _iterations.get(ddp, 0)   # iterations that have ended
-        _iterations[ddp] = before + 1
-        if before > 0 and (before <= SAMPLED_AT_FIRST or before % SAMPLED_EACH == 0):
-            started = clock()
-            _read(ddp)
-            state.cost[PHASE] += clock() - started
-    except Exception as error:
-        state.fault("ddp_logger", error)
+    """Called after each forward pass whose gradients are synchronised; cheap unless the iteration before was sampled."""
+    before = _iterations.get(ddp, 0)   # iterations that have ended
+    _iterations[ddp] = before + 1
+    if before > 0 and (before <= SAMPLED_AT_FIRST or before % SAMPLED_EACH == 0):
+        started = clock()
+        _read(ddp)
+        state.cost[PHASE] += clock() - started
 
 
 def tell_buckets(ddp):

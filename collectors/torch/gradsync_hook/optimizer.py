@@ -6,14 +6,15 @@ GradScaler may skip the optimiser: the end of its `step` is then the end of the 
 import functools
 import sys
 
-from . import vocabulary as v
+from . import activation, vocabulary as v
 from .event_name import named
 from .patches import patches
 from .state import PHASE, clock, state
-from .steps import steps
+from .steps import MOST_OPTIMIZERS, steps
 
 _running = {}     # id of an optimiser → its open events; nested when a subclass calls super().step()
 _wrapped = set()  # steps we made, so that a class is wrapped once
+_sizes = {}       # id → bytes of one gradient
 _handles = []
 
 
@@ -73,6 +74,8 @@ def _end(optimizer):
         started = clock()
         _close(optimizer)
         steps.optimizer_stepped(optimizer)
+        if id(optimizer) not in _sizes:
+            _measure(optimizer)
         state.cost[PHASE] += clock() - started
     except Exception as error:
         state.fault("optimizer", error)
@@ -111,6 +114,16 @@ def _wrap_step(original):
     return step
 
 
+def _measure(optimizer):
+    """The gradient that a job without DDP would send: once per optimiser."""
+    trained = [parameter for group in optimizer.param_groups for parameter in group["params"]
+               if parameter.requires_grad]
+    if len(_sizes) < MOST_OPTIMIZERS:
+        _sizes[id(optimizer)] = sum(parameter.numel() * parameter.element_size() for parameter in trained)
+        activation.tell("optimizer.gradient_bytes", sum(_sizes.values()))
+        activation.tell("optimizer.count", len(_sizes))
+
+
 def _close(optimizer):
     """Global hooks do not hear of a step that raised: what it left behind lies below and goes with the last one."""
     events = _running.get(id(optimizer))
@@ -134,3 +147,7 @@ def _wrap_scaler(original):
         return result
 
     return step
+
+
+state.on_fork.append(_sizes.clear)
+state.on_fork.append(_running.clear)
