@@ -1,0 +1,203 @@
+#include "collectors/import/trace_event_json.h"
+
+#include <cstring>
+
+#include "collectors/import/decimal.h"
+#include "collectors/import/json_scan.h"
+
+namespace gradsync {
+namespace {
+
+using simdjson::ondemand::array;
+using simdjson::ondemand::object;
+using simdjson::ondemand::value;
+
+// Keys are compared as they stand, up to and including the closing quote. The text is padded: reading on is safe.
+template <std::size_t size>
+bool is_key(const char* key, const char (&literal)[size]) {
+  return std::memcmp(key, literal, size - 1) == 0 && key[size - 1] == '"';
+}
+
+TraceCategory category_from(std::string_view text) {
+  using C = TraceCategory;
+  static constexpr struct {
+    std::string_view text;
+    C category;
+  } known[] = {
+      {"cpu_op", C::operation},
+      {"ac2g", C::flow},
+      {"python_function", C::python_function},
+      {"cuda_runtime", C::runtime},
+      {"kernel", C::kernel},
+      {"fwdbwd", C::flow},
+      {"user_annotation", C::user_annotation},
+      {"gpu_memcpy", C::copy},
+      {"gpu_memset", C::memset},
+      {"gpu_user_annotation", C::device_annotation},
+      {"async_cpu_to_gpu", C::flow},
+      {"async_gpu", C::flow},
+      {"forward_backward", C::flow},
+      {"cuda_sync", C::device_sync},
+      {"Trace", C::span},
+      {"Operator", C::operation},
+      {"Kernel", C::kernel},
+      {"Memcpy", C::copy},
+      {"Memset", C::memset},
+  };
+  for (const auto& entry : known)
+    if (text == entry.text) return entry.category;
+  const bool calls = text.ends_with("_runtime") || text.ends_with("_driver") || text == "Runtime";
+  return calls ? C::runtime : C::other;
+}
+
+// These carry nothing in their args that becomes part of an event, and they are the most.
+bool has_useful_args(TraceCategory category) {
+  return category != TraceCategory::operation && category != TraceCategory::python_function &&
+         category != TraceCategory::flow;
+}
+
+// [[321271], [4, 8]] → 321303. Lists of lists of tensors add up likewise; [] is a scalar or not a tensor: 0.
+std::optional<std::int64_t> elements_of(array dimensions, int depth = 0) {
+  std::int64_t sum = 0, product = 1;
+  bool numbers = false;
+  for (auto item : dimensions) {
+    value element;
+    if (item.get(element)) return std::nullopt;
+    array nested;
+    if (depth < 4 && !element.get_array().get(nested)) {
+      const std::optional<std::int64_t> part = elements_of(nested, depth + 1);
+      if (!part || __builtin_add_overflow(sum, *part, &sum)) return std::nullopt;
+    } else {
+      const std::optional<std::int64_t> size = integer_from(scalar_text(element));
+      if (!size || *size < 0 || __builtin_mul_overflow(product, *size, &product)) return std::nullopt;
+      numbers = true;
+    }
+  }
+  return numbers ? product : sum;
+}
+
+void read_input_dimensions(value dimensions, TraceEvent& event) {
+  array list;
+  if (!dimensions.get_array().get(list)) event.input_elements = elements_of(list);
+}
+
+void read_input_types(value types, TraceEvent& event) {
+  array list;
+  if (types.get_array().get(list)) return;
+  for (auto item : list) {
+    value first;
+    if (!item.get(first)) event.input_dtype = scalar_text(first);
+    return;
+  }
+}
+
+bool read_args(object args, TraceEvent& event) {
+  for (auto member : args) {
+    simdjson::ondemand::field field;
+    if (std::move(member).get(field)) return false;
+    const char* const key = field.key().raw();
+    value content = field.value();
+    const auto integer = [&content] { return integer_from(scalar_text(content)); };
+    switch (key[0]) {
+      case 's':
+        if (is_key(key, "stream")) event.stream = integer();
+        break;
+      case 'd':
+        if (is_key(key, "device")) event.device = integer();
+        if (is_key(key, "dtype")) event.dtype = scalar_text(content);
+        break;
+      case 'c':
+        if (is_key(key, "correlation")) event.correlation = integer();
+        break;
+      case 'b':
+        if (is_key(key, "bytes")) event.bytes = integer();
+        break;
+      case 'n':
+        if (is_key(key, "name")) event.label = scalar_text(content);
+        break;
+      case 'C':
+        if (is_key(key, "Collective name")) event.collective = scalar_text(content);
+        break;
+      case 'I':
+        if (is_key(key, "In msg nelems")) event.in_elements = integer();
+        if (is_key(key, "Input Dims")) read_input_dimensions(content, event);
+        if (is_key(key, "Input type")) read_input_types(content, event);
+        break;
+      case 'O':
+        if (is_key(key, "Out msg nelems")) event.out_elements = integer();
+        break;
+      case 'G':
+        if (is_key(key, "Group size")) event.group_size = integer();
+        break;
+      case 'P':
+        if (is_key(key, "Process Group Name")) event.group = scalar_text(content);
+        break;
+      case 'S':
+        if (is_key(key, "Seq")) event.sequence = integer();
+        break;
+      default:
+        break;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string_view scalar_text(value content) {
+  std::string_view token = content.raw_json_token();
+  while (!token.empty() && is_json_space(token.back())) token.remove_suffix(1);  // white space before the next token
+  if (token.empty() || token.front() != '"') return token;
+  const std::string_view inner = token.substr(1, token.size() >= 2 ? token.size() - 2 : 0);
+  if (inner.find('\\') == std::string_view::npos) return inner;
+  std::string_view unescaped;
+  return content.get_string().get(unescaped) ? inner : unescaped;
+}
+
+bool read_trace_event(object event_object, TraceEvent& event) {
+  event = TraceEvent{};
+  for (auto member : event_object) {
+    simdjson::ondemand::field field;
+    if (std::move(member).get(field)) return false;
+    const char* const key = field.key().raw();
+    value content = field.value();
+    switch (key[0]) {
+      case 'p':
+        if (is_key(key, "ph")) {
+          const std::string_view phase = scalar_text(content);
+          event.phase = phase.size() == 1 ? phase.front() : '?';
+          if (event.phase == 's' || event.phase == 'f') return true;  // an arrow: nobody asks for the rest
+        } else if (is_key(key, "pid")) {
+          event.pid = scalar_text(content);
+        }
+        break;
+      case 'c':
+        if (is_key(key, "cat")) event.category = category_from(scalar_text(content));
+        break;
+      case 'n':
+        if (is_key(key, "name")) event.name = scalar_text(content);
+        break;
+      case 't':
+        if (is_key(key, "ts"))
+          event.start = nanoseconds_from_us(scalar_text(content));
+        else if (is_key(key, "tid"))
+          event.tid = scalar_text(content);
+        break;
+      case 'd':
+        if (is_key(key, "dur")) event.duration = nanoseconds_from_us(scalar_text(content));
+        break;
+      case 'a':
+        if (is_key(key, "args") && has_useful_args(event.category)) {
+          object args;
+          if (content.get_object().get(args)) break;  // not an object: nothing in it for us
+          if (!read_args(std::move(args), event)) return false;
+        }
+        break;
+      default:
+        break;
+    }
+  }
+  return true;
+}
+
+}  // namespace gradsync
