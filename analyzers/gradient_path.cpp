@@ -108,6 +108,22 @@ std::string operator_evidence(const RankTimeline& rank) {
   return "";
 }
 
+// The deep window sees the framework's own all-reduces: when it ran and saw none, there are none.
+bool window_contradicts(const RankTimeline& rank) {
+  bool watched = false;
+  for (const StepSpan& step : rank.steps) {
+    if (!step.deep) continue;
+    const RankTimeline::Range range = rank.beginning_in(step.interval());
+    for (std::size_t i = range.first; i < range.last; ++i) {
+      const Event& event = rank.events[i];
+      if (event.source != Source::profiler) continue;
+      watched = true;
+      if (event.kind == Kind::collective && rank.name(event) == "all_reduce") return false;
+    }
+  }
+  return watched;
+}
+
 bool framework_reduces(const RankTimeline& rank) {
   if (rank.fact("framework") != "ddp" || !rank.fact("hook.name").empty()) return false;
   const std::string kind = rank.fact("hook.kind");
@@ -116,7 +132,7 @@ bool framework_reduces(const RankTimeline& rank) {
   for (const Event& event : rank.events)
     if (event.kind == Kind::range && event.phase == Phase::forward && event.source == Source::torch_hook)
       ++(rank.integer(event, "ddp_sync").value_or(1) != 0 ? synced : unsynced);
-  return synced > 0 || unsynced == 0;
+  return (synced > 0 || unsynced == 0) && !window_contradicts(rank);
 }
 
 }  // namespace

@@ -38,11 +38,11 @@ Summary summarise_all(const std::vector<RankTimeline>& ranks, const std::vector<
 }
 
 void complete_run_info(const std::vector<RankTimeline>& ranks, RunInfo& run) {
-  std::set<std::string> hosts;
+  std::set<std::string> hosts(run.hosts.begin(), run.hosts.end());
   Nanoseconds first = 0, last = 0;
   std::int64_t fewest = -1;
   for (const RankTimeline& rank : ranks) {
-    if (!rank.process.host.empty()) hosts.insert(rank.process.host);
+    if (run.hosts.empty() && !rank.process.host.empty()) hosts.insert(rank.process.host);
     if (!rank.events.empty() && (first == 0 || rank.first_time() < first)) first = rank.first_time();
     last = std::max(last, rank.last_time());
     const auto counted = std::count_if(rank.steps.begin(), rank.steps.end(), [](const StepSpan& s) { return s.counted(); });

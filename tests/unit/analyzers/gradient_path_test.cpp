@@ -76,3 +76,16 @@ TEST_CASE("selection operators in the deep window name the compression when the 
   CHECK(path_of("", kBackward + wire + after).compression == "topk");
   CHECK(path_of("", kBackward + wire + in_forward).compression == "");  // a model's own topk (routing, beam search)
 }
+
+TEST_CASE("a deep window that saw no all-reduce says that the framework does not synchronise") {
+  const std::string facts = "process host=n pid=1\nfact rank=0 framework=ddp hook.kind=none\n";
+  const std::string deep = "step 20 2000000..2100000 deep=1\nrange none 2000010..2000020 source=profiler name=aten::mm\n";
+  const std::string reduced = "collective all_reduce 2050000..2060000 source=profiler\n";
+  const std::string plain = facts + test::repeat_step(20, 100000, kBackward);
+  const auto syncs = [](const std::string& text) {
+    return find_gradient_path(test::timelines(text).at(0), Inputs{}).framework_syncs;
+  };
+  CHECK(syncs(plain));
+  CHECK_FALSE(syncs(plain + deep));
+  CHECK(syncs(plain + deep + reduced));
+}
