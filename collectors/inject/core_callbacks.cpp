@@ -24,40 +24,40 @@ void forward(uint32_t slot, Arguments... arguments) {
 
 constexpr int kUnanswered = INT32_MIN;
 
-int pushed(int theirs, uint64_t event) {
-  const int level = t_ranges.push(event, kDefaultDomain);
+int pushed(ThreadRanges& thread, int theirs, uint64_t event) {
+  const int level = thread.push(event, kDefaultDomain);
   return theirs == kUnanswered ? level : theirs;
 }
 
 void mark_ex(const EventAttributes* attributes) {
   forward<const EventAttributes*>(CoreSlot::mark_ex, ForwardedAttributes(attributes).get());
-  write_described(kDefaultDomain, attributes, Shape::instant);
+  write_described(t_ranges, kDefaultDomain, attributes, Shape::instant);
 }
 
 void mark_a(const char* name) {
   forward(CoreSlot::mark_a, name);
-  write_named(name, Shape::instant);
+  write_named(t_ranges, name, Shape::instant);
 }
 
 void mark_w(const wchar_t* name) {
   forward(CoreSlot::mark_w, name);
-  write_named(name, Shape::instant);
+  write_named(t_ranges, name, Shape::instant);
 }
 
 uint64_t range_start_ex(const EventAttributes* attributes) {
   const uint64_t theirs =
       forwarded<uint64_t, const EventAttributes*>(CoreSlot::range_start_ex, 0, ForwardedAttributes(attributes).get());
-  return publish_range(theirs, write_described(kDefaultDomain, attributes, Shape::open));
+  return publish_range(theirs, write_described(t_ranges, kDefaultDomain, attributes, Shape::open));
 }
 
 uint64_t range_start_a(const char* name) {
   const uint64_t theirs = forwarded<uint64_t>(CoreSlot::range_start_a, 0, name);
-  return publish_range(theirs, write_named(name, Shape::open));
+  return publish_range(theirs, write_named(t_ranges, name, Shape::open));
 }
 
 uint64_t range_start_w(const wchar_t* name) {
   const uint64_t theirs = forwarded<uint64_t>(CoreSlot::range_start_w, 0, name);
-  return publish_range(theirs, write_named(name, Shape::open));
+  return publish_range(theirs, write_named(t_ranges, name, Shape::open));
 }
 
 void range_end(uint64_t id) {
@@ -69,22 +69,25 @@ void range_end(uint64_t id) {
 int range_push_ex(const EventAttributes* attributes) {
   const int theirs = forwarded<int, const EventAttributes*>(CoreSlot::range_push_ex, kUnanswered,
                                                             ForwardedAttributes(attributes).get());
-  return pushed(theirs, write_described(kDefaultDomain, attributes, Shape::open));
+  ThreadRanges& thread = t_ranges;
+  return pushed(thread, theirs, write_described(thread, kDefaultDomain, attributes, Shape::open));
 }
 
 int range_push_a(const char* name) {
   const int theirs = forwarded<int>(CoreSlot::range_push_a, kUnanswered, name);
-  return pushed(theirs, write_named(name, Shape::open));
+  ThreadRanges& thread = t_ranges;
+  return pushed(thread, theirs, write_named(thread, name, Shape::open));
 }
 
 int range_push_w(const wchar_t* name) {
   const int theirs = forwarded<int>(CoreSlot::range_push_w, kUnanswered, name);
-  return pushed(theirs, write_named(name, Shape::open));
+  ThreadRanges& thread = t_ranges;
+  return pushed(thread, theirs, write_named(thread, name, Shape::open));
 }
 
 int range_pop() {
   const ThreadRanges::Popped popped = t_ranges.pop(kDefaultDomain);
-  spool::end_event(spool::t_lane, popped.event);
+  spool::end_event(popped.event);
   return forwarded<int>(CoreSlot::range_pop, popped.level);
 }
 

@@ -20,13 +20,13 @@ void mark_ex(DomainHandle domain, const EventAttributes* attributes) {
   if (auto* next = next_domain<void(DomainHandle, const EventAttributes*)>(DomainSlot::mark_ex)) {
     next(theirs(domain), ForwardedAttributes(attributes).get());
   }
-  write_described(domain_of_handle(domain), attributes, Shape::instant);
+  write_described(t_ranges, domain_of_handle(domain), attributes, Shape::instant);
 }
 
 uint64_t range_start_ex(DomainHandle domain, const EventAttributes* attributes) {
   auto* next = next_domain<uint64_t(DomainHandle, const EventAttributes*)>(DomainSlot::range_start_ex);
   const uint64_t id = next == nullptr ? 0 : next(theirs(domain), ForwardedAttributes(attributes).get());
-  return publish_range(id, write_described(domain_of_handle(domain), attributes, Shape::open));
+  return publish_range(id, write_described(t_ranges, domain_of_handle(domain), attributes, Shape::open));
 }
 
 void range_end(DomainHandle domain, uint64_t id) {
@@ -40,13 +40,14 @@ int range_push_ex(DomainHandle domain, const EventAttributes* attributes) {
   auto* next = next_domain<int(DomainHandle, const EventAttributes*)>(DomainSlot::range_push_ex);
   const int their_level = next == nullptr ? 0 : next(theirs(domain), ForwardedAttributes(attributes).get());
   const uint32_t index = domain_of_handle(domain);
-  const int level = t_ranges.push(write_described(index, attributes, Shape::open), index);
+  ThreadRanges& thread = t_ranges;
+  const int level = thread.push(write_described(thread, index, attributes, Shape::open), index);
   return next == nullptr ? level : their_level;
 }
 
 int range_pop(DomainHandle domain) {
   const ThreadRanges::Popped popped = t_ranges.pop(domain_of_handle(domain));
-  spool::end_event(spool::t_lane, popped.event);
+  spool::end_event(popped.event);
   auto* next = next_domain<int(DomainHandle)>(DomainSlot::range_pop);
   return next == nullptr ? popped.level : next(theirs(domain));
 }

@@ -52,15 +52,14 @@ Span instant_now() {
   return {time, time};
 }
 
-uint64_t write(What what, uint64_t bytes, uint64_t where, Shape shape, const AttributeList& attributes) {
-  spool::Lane& lane = spool::t_lane;
+uint64_t write(spool::Lane& lane, What what, uint64_t bytes, uint64_t where, Shape shape,
+               const AttributeList& attributes) {
   return shape == Shape::open
              ? spool::write_event(lane, what, bytes, where, open_now, attributes.list(), attributes.count())
              : spool::write_event(lane, what, bytes, where, instant_now, attributes.list(), attributes.count());
 }
 
-uint64_t write_name_id(uint32_t name, Shape shape) {
-  spool::Lane& lane = spool::t_lane;
+inline uint64_t write_name_id(spool::Lane& lane, uint32_t name, Shape shape) {
   return shape == Shape::open
              ? spool::write_event(lane, {Kind::range, Phase::none, Source::nvtx, 0, name}, 0, 0, open_now)
              : spool::write_event(lane, {Kind::mark, Phase::none, Source::nvtx, 0, name}, 0, 0, instant_now);
@@ -71,12 +70,12 @@ uint32_t name_of(const wchar_t* text) {
   return text == nullptr ? 0 : gsd_string(narrowed, narrow(text, narrowed, sizeof narrowed));
 }
 
-RegisteredString message_of(const EventAttributes& attributes, bool is_nccl) {
+RegisteredString message_of(ThreadRanges& thread, const EventAttributes& attributes, bool is_nccl) {
   switch (attributes.message_type) {
     case MessageType::registered:
       return string_of_handle(attributes.message.registered);
     case MessageType::ascii:
-      return {t_ranges.name_of(attributes.message.ascii), is_nccl ? nccl_call_of(attributes.message.ascii) : 0};
+      return {thread.name_of(attributes.message.ascii), is_nccl ? nccl_call_of(attributes.message.ascii) : 0};
     case MessageType::wide:
       return {name_of(attributes.message.wide), 0};
     case MessageType::none:
@@ -167,12 +166,13 @@ Meaning add_payload(uint32_t domain, bool is_nccl, const EventAttributes& attrib
 }
 
 // Times are those of the call that enqueues: the work itself starts and ends later, hence "extrapolated".
-uint64_t write_collective(uint32_t call, uint32_t domain, const EventAttributes& attributes, Shape shape) {
+uint64_t write_collective(spool::Lane& lane, uint32_t call, uint32_t domain, const EventAttributes& attributes,
+                          Shape shape) {
   const Collective collective = read_nccl_call(call, domain, blobs_of(attributes).first);
   AttributeList list;
   if (collective.reduction != 0) list.add(g_keys.reduction, AttributeType::string, collective.reduction);
   const What what{Kind::collective, Phase::none, Source::nccl_nvtx, spool::kFlagExtrapolated, collective.name};
-  return write(what, collective.bytes, GSD_WHERE(collective.group, collective.sequence), shape, list);
+  return write(lane, what, collective.bytes, GSD_WHERE(collective.group, collective.sequence), shape, list);
 }
 
 }  // namespace
@@ -182,19 +182,24 @@ void prepare_events() {
             gsd_string("payload.float64", -1), gsd_string("op", -1)};
 }
 
-uint64_t write_named(const char* name, Shape shape) { return write_name_id(t_ranges.name_of(name), shape); }
+uint64_t write_named(ThreadRanges& thread, const char* name, Shape shape) {
+  return write_name_id(thread.lane(), thread.name_of(name), shape);
+}
 
-uint64_t write_named(const wchar_t* name, Shape shape) { return write_name_id(name_of(name), shape); }
+uint64_t write_named(ThreadRanges& thread, const wchar_t* name, Shape shape) {
+  return write_name_id(thread.lane(), name_of(name), shape);
+}
 
-uint64_t write_described(uint32_t domain, const EventAttributes* attributes, Shape shape) {
-  if (attributes == nullptr || attributes->size < sizeof(EventAttributes)) return write_name_id(0, shape);
+uint64_t write_described(ThreadRanges& thread, uint32_t domain, const EventAttributes* attributes, Shape shape) {
+  spool::Lane& lane = thread.lane();
+  if (attributes == nullptr || attributes->size < sizeof(EventAttributes)) return write_name_id(lane, 0, shape);
   const Domain& where = domain_at(domain);
-  const RegisteredString message = message_of(*attributes, where.is_nccl);
+  const RegisteredString message = message_of(thread, *attributes, where.is_nccl);
   if (where.is_nccl && message.nccl_call != 0) {
-    return write_collective(message.nccl_call, domain, *attributes, shape);
+    return write_collective(lane, message.nccl_call, domain, *attributes, shape);
   }
   const bool bare = where.name == 0 && attributes->category == 0 && attributes->payload_type == PayloadType::none;
-  if (bare) return write_name_id(message.id, shape);
+  if (bare) return write_name_id(lane, message.id, shape);
   AttributeList list;
   if (where.name != 0 && !where.is_nccl) list.add(g_keys.domain, AttributeType::string, where.name);
   if (attributes->category != 0) {
@@ -205,7 +210,8 @@ uint64_t write_described(uint32_t domain, const EventAttributes* attributes, Sha
   const Meaning meaning = add_payload(domain, where.is_nccl, *attributes, list);
   const Kind kind = shape == Shape::open ? Kind::range : Kind::mark;
   const Source source = where.is_nccl ? Source::nccl_nvtx : Source::nvtx;
-  return write({kind, Phase::none, source, 0, message.id}, meaning.bytes, GSD_WHERE(meaning.group, 0), shape, list);
+  return write(lane, {kind, Phase::none, source, 0, message.id}, meaning.bytes, GSD_WHERE(meaning.group, 0), shape,
+               list);
 }
 
 }  // namespace gradsync::nvtx

@@ -1,4 +1,5 @@
-// What NVTX needs to remember per thread: the ranges pushed and not yet popped, and the names seen last.
+// What NVTX needs to remember per thread: the ranges pushed and not yet popped, the names seen last, and the lane. A
+// callback looks itself up once and hands it on: every look at a thread-local of a loaded library is a call.
 #pragma once
 
 #include <stdint.h>
@@ -12,6 +13,11 @@ namespace gradsync::nvtx {
 
 class ThreadRanges {
  public:
+  spool::Lane& lane() {
+    if (lane_ == nullptr) lane_ = &spool::t_lane;
+    return *lane_;
+  }
+
   // The range's level, counted over all domains. Too deep a range is counted, so that its pop finds nothing to end.
   int push(uint64_t event, uint32_t domain) {
     if (depth_ < kMaxDepth) {
@@ -64,6 +70,7 @@ class ThreadRanges {
     uint64_t event;
     uint32_t domain;
   };
+  spool::Lane* lane_;
   uint32_t depth_;
   uint32_t beyond_;
   Range ranges_[kMaxDepth];

@@ -47,7 +47,7 @@ uint64_t gsd_begin(uint64_t what, uint64_t bytes, uint64_t where) {
   return begin_event(t_lane, What::unpack(what), bytes, where);
 }
 
-void gsd_end(uint64_t event) { end_event(t_lane, event); }
+void gsd_end(uint64_t event) { end_event(event); }
 
 uint64_t gsd_event(uint64_t what, uint64_t bytes, uint64_t where, int64_t start_ns, int64_t end_ns) {
   return write_event(t_lane, What::unpack(what), bytes, where, [=] { return Span{start_ns, end_ns}; });

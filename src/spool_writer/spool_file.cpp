@@ -7,10 +7,6 @@
 
 #include "src/spool_writer/kernel.h"
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
-
 namespace gradsync::spool {
 namespace {
 
@@ -92,8 +88,9 @@ int open_new(const char* recording, const char* host, uint32_t pid, char* path) 
   return -1;
 }
 
-// One call for many pages: the kernel then fills its cache with large pages, which costs a fifth of what the same
-// pages cost when they are faulted in one by one later (measured on ext4: 19 against 60 to 115 µs per chunk).
+// One call for many pages: the kernel then fills its cache with large pages, and a first touch costs a small fault
+// instead of a page read (measured on ext4, 256 KiB at a time: 17 µs per chunk in all, against 60 µs without;
+// MADV_POPULATE_WRITE afterwards makes it 20).
 bool write_zeros(int fd, int64_t offset, uint32_t bytes) {
   static char zeros[4096];
   constexpr uint32_t kPieces = 64;
@@ -128,9 +125,7 @@ bool reserve(int fd, int64_t offset, uint32_t bytes) {
 void* reserve_and_map(int fd, int64_t offset, uint32_t bytes) {
   if (!reserve(fd, offset, bytes)) return nullptr;
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
-  if (memory == MAP_FAILED) return nullptr;
-  madvise(memory, bytes, MADV_POPULATE_WRITE);  // Linux 5.14; without it the first touches fault one by one
-  return memory;
+  return memory == MAP_FAILED ? nullptr : memory;
 }
 
 int create_spool(const char* recording, ProcessState& process, SpoolHeader** header) {

@@ -11,7 +11,7 @@
 namespace gradsync::spool {
 
 // Creates events/<host>-<pid>.spool below `recording` (…-<pid>-2.spool and so on when this pid had one already: exec
-// keeps the pid) and maps its header. Fills path, device and inode of `process`. Returns 0 or an errno value.
+// keeps the pid) and maps its header. Fills what `process` says of the file. Returns 0 or an errno value.
 int create_spool(const char* recording, ProcessState& process, SpoolHeader** header);
 
 // Opens the spool's file again, after checking that it is still the one that we made; -1 when it is not.

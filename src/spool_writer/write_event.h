@@ -79,6 +79,7 @@ inline uint64_t write_event(Lane& lane, What what, uint64_t bytes, uint64_t wher
     fill_attribute(record + 1 + i, static_cast<uint32_t>(reference), attributes[i]);
   }
   const Span times = span();
+  if (times.end_ns == 0) ++lane.calls;  // the end will be a call too; counted here, it needs no look at the lane
   fill_event(lane, record, what, bytes, where, times.start_ns, times.end_ns);
   publish(lane, 1 + attribute_count);
   return reference;
@@ -94,12 +95,9 @@ inline void close_record(Record* record, int64_t end_ns) {
   if (load_relaxed(&record->end_ns) == 0) store_relaxed(&record->end_ns, end_ns);
 }
 
-inline void end_event(Lane& lane, uint64_t reference) {
+inline void end_event(uint64_t reference) {
   if (reference == kNoEvent) return;
-  Record* record = event_at(reference);
-  if (record == nullptr) return;
-  close_record(record, now());
-  ++lane.calls;
+  if (Record* record = event_at(reference)) close_record(record, now());
 }
 
 }  // namespace gradsync::spool
