@@ -217,35 +217,36 @@ class AttributionAnalyzer final : public Analyzer {
   static void add_scope(const Summary& all, int rank, const std::map<StepKey, CommSplit>& splits,
                         Conclusions& conclusions) {
     const std::string scope = rank < 0 ? "all" : "rank:" + std::to_string(rank);
-    std::map<std::string, std::vector<double>> samples;
+    std::map<std::string, StepMeans> samples;  // scope all: an observation is a step, the mean over ranks
     std::map<std::string, double> sums;
-    std::vector<double> times;
+    StepMeans times;
+    double total = 0;
     bool on_device = false;
     for (const StepRow& row : counted_steps(all, rank)) {
-      times.push_back(row.ms(StepColumn::time));
+      const std::int64_t step = row[StepColumn::step];
+      times.add(step, row.ms(StepColumn::time));
+      total += row.ms(StepColumn::time);
       on_device |= row[StepColumn::on_device] != 0;
       for (const auto& [name, ms] : parts_ms(row, splits)) {
-        samples[name].push_back(ms);
+        samples[name].add(step, ms);
         sums[name] += ms;
       }
       for (const auto& [name, column] : {std::pair{"forward", StepColumn::forward}, {"backward", StepColumn::backward},
                                          {"optimizer", StepColumn::optimizer}, {"gradient", StepColumn::gradient}}) {
-        samples["phase." + std::string(name)].push_back(row.ms(column));
+        samples["phase." + std::string(name)].add(step, row.ms(column));
         sums["phase." + std::string(name)] += row.ms(column);
       }
     }
-    if (times.empty()) return;
-    double total = 0;
-    for (const double time : times) total += time;
-    const double scale = *median(times) / total;
+    if (total <= 0) return;
+    const double scale = *median(times.sample()) / total;
     Attribution attribution{scope, "median", {}};
-    for (const auto& [name, sample] : samples) {
+    for (const auto& [name, means] : samples) {
       const bool phase = name.starts_with("phase.");
       if (!phase && !measured(name, on_device)) continue;
       if (phase && on_device) continue;
       if (name == "phase.gradient" && sums[name] == 0) continue;
       const double part = scale * sums[name];
-      add_sample(conclusions.metrics, phase ? name + "_ms" : "attribution." + name + "_ms", scope, sample, "torch_hook");
+      add_sample(conclusions.metrics, phase ? name + "_ms" : "attribution." + name + "_ms", scope, means.sample(), "torch_hook");
       Metric metric = *conclusions.metrics.find(phase ? name + "_ms" : "attribution." + name + "_ms", scope);
       metric.value = part;
       conclusions.metrics.add(std::move(metric));

@@ -1,4 +1,7 @@
 // What of communication and compression had no useful compute beside it.
+#include <algorithm>
+#include <functional>
+
 #include "analyzers/analyzers.h"
 #include "analyzers/rows.h"
 #include "src/base/statistics.h"
@@ -91,16 +94,21 @@ class OverlapAnalyzer final : public Analyzer {
                 "steps");
   }
 
+  // The framework's own collectives are seen in the deep window only: then its steps stand for the others.
   static void add_overlap(const Summary& all, Conclusions& conclusions) {
-    add_per_step(conclusions, all, "comm.overlap_percent", "steps", [](const StepRow& row) -> std::optional<double> {
-      const double communicating = row.ms(StepColumn::communicating);
-      if (communicating <= 0) return std::nullopt;
-      return 100 * row.ms(StepColumn::communicating_beside_compute) / communicating;
+    std::vector<StepRow> rows = counted_steps(all);
+    std::string source = "torch_hook";
+    const auto communicates = [](const StepRow& row) { return row[StepColumn::communicating] > 0; };
+    if (std::none_of(rows.begin(), rows.end(), communicates)) {
+      rows = deep_steps(all);
+      source = "deep window";
+    }
+    std::erase_if(rows, std::not_fn(communicates));
+    add_per_step(conclusions, rows, "comm.overlap_percent", source, [](const StepRow& row) {
+      return 100 * row.ms(StepColumn::communicating_beside_compute) / row.ms(StepColumn::communicating);
     });
-    add_per_step(conclusions, all, "comm.total_ms", "steps", [](const StepRow& row) -> std::optional<double> {
-      const double communicating = row.ms(StepColumn::communicating);
-      return communicating > 0 ? std::optional(communicating) : std::nullopt;
-    });
+    add_per_step(conclusions, rows, "comm.total_ms", source,
+                 [](const StepRow& row) { return row.ms(StepColumn::communicating); });
   }
 };
 

@@ -27,6 +27,14 @@ std::vector<StepRow> counted_steps(const Summary& summary, int rank) {
   return rows;
 }
 
+std::vector<StepRow> deep_steps(const Summary& summary) {
+  std::vector<StepRow> rows;
+  if (const Series* table = summary.find(kStepTable))
+    for (const auto& cells : table->rows)
+      if (const StepRow row(cells); row[StepColumn::deep] != 0 && row[StepColumn::warm_up] == 0) rows.push_back(row);
+  return rows;
+}
+
 std::vector<int> ranks_in(const Summary& summary) {
   std::set<int> ranks;
   if (const Series* table = summary.find(kStepTable))
@@ -62,16 +70,29 @@ void add_value(MetricSet& metrics, std::string name, std::string scope, double v
   metrics.add(std::move(metric));
 }
 
-void add_per_step(Conclusions& conclusions, const Summary& summary, const std::string& name, const std::string& source,
-                  const std::function<std::optional<double>(const StepRow&)>& value) {
-  std::map<std::string, std::vector<double>> samples;
-  for (const StepRow& row : counted_steps(summary)) {
+std::vector<double> StepMeans::sample() const {
+  std::vector<double> means;
+  for (const auto& [step, sum] : sums_) means.push_back(sum.first / sum.second);
+  return means;
+}
+
+void add_per_step(Conclusions& conclusions, const std::vector<StepRow>& rows, const std::string& name,
+                  const std::string& source, const std::function<std::optional<double>(const StepRow&)>& value) {
+  std::map<std::string, std::vector<double>> by_rank;
+  StepMeans all;
+  for (const StepRow& row : rows) {
     const std::optional<double> one = value(row);
     if (!one) continue;
-    samples["all"].push_back(*one);
-    samples["rank:" + std::to_string(row[StepColumn::rank])].push_back(*one);
+    all.add(row[StepColumn::step], *one);
+    by_rank["rank:" + std::to_string(row[StepColumn::rank])].push_back(*one);
   }
-  for (const auto& [scope, sample] : samples) add_sample(conclusions.metrics, name, scope, sample, source);
+  add_sample(conclusions.metrics, name, "all", all.sample(), source);
+  for (const auto& [scope, sample] : by_rank) add_sample(conclusions.metrics, name, scope, sample, source);
+}
+
+void add_per_step(Conclusions& conclusions, const Summary& summary, const std::string& name, const std::string& source,
+                  const std::function<std::optional<double>(const StepRow&)>& value) {
+  add_per_step(conclusions, counted_steps(summary), name, source, value);
 }
 
 }  // namespace gradsync

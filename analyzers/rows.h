@@ -26,17 +26,19 @@ const std::vector<std::string>& step_columns();
 
 class StepRow {
  public:
-  explicit StepRow(const std::vector<Cell>& cells) : cells_(cells) {}
+  explicit StepRow(const std::vector<Cell>& cells) : cells_(&cells) {}
   std::int64_t operator[](StepColumn column) const {
-    return std::get<std::int64_t>(cells_[static_cast<std::size_t>(column)]);
+    return std::get<std::int64_t>((*cells_)[static_cast<std::size_t>(column)]);
   }
   bool counted() const { return (*this)[StepColumn::deep] == 0 && (*this)[StepColumn::warm_up] == 0; }
   double ms(StepColumn column) const { return static_cast<double>((*this)[column]) * 1e-6; }
 
  private:
-  const std::vector<Cell>& cells_;
+  const std::vector<Cell>* cells_;
 };
 
+// Rows of the deep window's steps, warm-up left out.
+std::vector<StepRow> deep_steps(const Summary& summary);
 // Counted rows of kStepTable, in order; empty when nothing was summarised. `rank` < 0: all ranks.
 std::vector<StepRow> counted_steps(const Summary& summary, int rank = -1);
 std::vector<int> ranks_in(const Summary& summary);
@@ -47,8 +49,26 @@ void add_sample(MetricSet& metrics, std::string name, std::string scope, const s
 void add_value(MetricSet& metrics, std::string name, std::string scope, double value, std::int64_t n,
                std::string source);
 
-// add_sample of `value(row)` for scope all (every rank's steps pooled) and for each rank; rows without a value are left out.
+// add_sample of `value(row)` for each rank, and for scope all: there an observation is a step, the mean over the ranks
+// that have a value. Rows without a value are left out.
 void add_per_step(Conclusions& conclusions, const Summary& summary, const std::string& name, const std::string& source,
                   const std::function<std::optional<double>(const StepRow&)>& value);
+// The same over given rows.
+void add_per_step(Conclusions& conclusions, const std::vector<StepRow>& rows, const std::string& name,
+                  const std::string& source, const std::function<std::optional<double>(const StepRow&)>& value);
+
+// One value per step from one per rank and step: the mean over ranks, in step order.
+class StepMeans {
+ public:
+  void add(std::int64_t step, double value) {
+    auto& [sum, count] = sums_[step];
+    sum += value;
+    ++count;
+  }
+  std::vector<double> sample() const;
+
+ private:
+  std::map<std::int64_t, std::pair<double, int>> sums_;
+};
 
 }  // namespace gradsync

@@ -23,7 +23,8 @@ class StepTimeAnalyzer final : public Analyzer {
   }
 
   void conclude(const Summary& all, const Inputs&, Conclusions& conclusions) const override {
-    std::map<std::string, std::vector<double>> plain;
+    std::map<std::string, std::vector<double>> plain;  // by rank; all: the mean over ranks, per step
+    StepMeans means;
     std::vector<double> deep;
     std::int64_t warm_up = 0;
     if (const Series* table = all.find(kTimes))
@@ -34,10 +35,11 @@ class StepTimeAnalyzer final : public Analyzer {
         } else if (std::get<std::int64_t>(row[2]) != 0) {
           deep.push_back(ms);
         } else {
-          plain["all"].push_back(ms);
+          means.add(std::get<std::int64_t>(row[1]), ms);
           plain["rank:" + std::to_string(std::get<std::int64_t>(row[0]))].push_back(ms);
         }
       }
+    if (!plain.empty()) plain["all"] = means.sample();
     std::int64_t fewest = -1;
     for (const auto& [scope, sample] : plain) {
       add_sample(conclusions.metrics, "step.time_ms", scope, sample, "steps");

@@ -65,7 +65,7 @@ TEST_CASE("an obstacle prevents both a finding and a clean bill") {
   CHECK(summary(diagnose(rules, metrics_of({{"a.b", 5}}), {})) == Lines{"a all fired"});  // unknown is no obstacle
 }
 
-TEST_CASE("order: errors, warnings by what they could recover, symptoms, infos, then what is not a finding") {
+TEST_CASE("order: errors, warnings by what they could recover, infos, then what is not a finding") {
   const RuleSet rules = rules_of({
       rule_text("a-info", "saves = \"x.huge_ms\"\n" + above_one("a.b"), "info"),
       rule_text("b-small", "saves = \"x.small_ms\"\n" + above_one("a.b")),
@@ -76,13 +76,13 @@ TEST_CASE("order: errors, warnings by what they could recover, symptoms, infos, 
       rule_text("g-cause", "explains = [\"f-symptom\"]\n" + above_one("a.absent")),
       rule_text("h-preferred", "priority = 1\nsaves = \"x.small_ms\"\n" + above_one("a.b")),
       rule_text("i-clean", above_one("a.zero")),
-      rule_text("j-late-step", above_one("a.b")),
+      rule_text("j-last", above_one("a.b")),
   });
   const MetricSet metrics =
       metrics_of({{"a.b", 2}, {"a.zero", 0}, {"x.small_ms", 1}, {"x.large_ms", 8}, {"x.huge_ms", 50}});
-  const Lines expected{"e-error all fired",   "d-large all fired", "h-preferred all fired",
-                       "b-small all fired",   "c-none all fired",  "j-late-step all fired",
-                       "f-symptom all fired", "a-info all fired",  "g-cause all could_not_judge",
+  const Lines expected{"e-error all fired",     "f-symptom all fired", "d-large all fired",
+                       "h-preferred all fired", "b-small all fired",   "c-none all fired",
+                       "j-last all fired",      "a-info all fired",    "g-cause all could_not_judge",
                        "i-clean all clean"};
   CHECK(summary(diagnose(rules, metrics, {})) == expected);
 }
@@ -107,7 +107,7 @@ TEST_CASE("what a fired rule explains is folded under it, through several hands"
   CHECK(both[2].explains.empty());
   CHECK(summary(judged(0, 2)) ==
         Lines{"middle all fired", "other all fired", "symptom all fired under middle", "cause all clean"});
-  CHECK(summary(judged(0, 0)) == Lines{"other all fired", "symptom all fired", "cause all clean", "middle all clean"});
+  CHECK(summary(judged(0, 0)) == Lines{"symptom all fired", "other all fired", "cause all clean", "middle all clean"});
 }
 
 TEST_CASE("an error is never folded; one rank does not explain another") {

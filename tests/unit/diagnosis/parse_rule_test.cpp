@@ -127,6 +127,14 @@ TEST_CASE("what is wrong with a rule is said with its file, line, key and a way 
   }
 }
 
+TEST_CASE("files that are no rules at all") {
+  CHECK(error_of("").why == "id: is missing");
+  CHECK(error_of(std::string("\0\x01\xff\xfe", 4)).what == "cannot load rule file");
+  CHECK(error_of("a = " + std::string(100000, '[')).why == "nested too deeply");
+  CHECK(error_of("{\"id\": \"json\"}").what == "cannot load rule file");
+  CHECK(error_of("id = \"a\"\nid = \"b\"").on == "dir/x.toml:2");
+}
+
 TEST_CASE("rules that explain each other in a circle are refused") {
   const auto rules = make_rule_set({{{"a.toml", rule_text("a", "explains = [\"b\"]\n" + kCondition)},
                                      {"b.toml", rule_text("b", "explains = [\"a\"]\n" + kCondition)}}});

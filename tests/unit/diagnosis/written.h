@@ -10,6 +10,18 @@
 
 #include "src/diagnosis/rule_set.h"
 
+// So that a failed comparison shows both lists.
+namespace doctest {
+template <>
+struct StringMaker<std::vector<std::string>> {
+  static String convert(const std::vector<std::string>& lines) {
+    std::string text;
+    for (const std::string& line : lines) text += "\n    " + line;
+    return text.c_str();
+  }
+};
+}  // namespace doctest
+
 namespace gradsync {
 
 // A whole rule file around the lines that a test is about.
