@@ -49,6 +49,9 @@ class OverlapAnalyzer final : public Analyzer {
       };
       const double step = conclusions.metrics.value("step.time_ms", attribution.scope).value_or(0);
       if (step <= 0) continue;
+      if (const auto peers = attribution.parts_ms.find("comm_peer_wait"); peers_known(all) && peers != attribution.parts_ms.end())
+        add_value(conclusions.metrics, "comm.peer_wait_percent", attribution.scope, 100 * peers->second / step,
+                  conclusions.metrics.find("step.time_ms", attribution.scope)->n, "attribution");
       const double exposed = part("comm_startup") + part("comm_transfer") + part("comm_unsplit");
       const auto steps = static_cast<std::int64_t>(
           conclusions.metrics.find("step.time_ms", attribution.scope)->n);
@@ -67,6 +70,9 @@ class OverlapAnalyzer final : public Analyzer {
       conclusions.metrics.add(own);
     }
   }
+
+  // One rank alone has nobody to wait for.
+  static bool peers_known(const Summary& all) { return ranks_in(all).size() > 1; }
 
   static void add_compression(const Summary& all, Conclusions& conclusions) {
     double total = 0, late = 0, serial = 0;

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Runs every benchmark of a build folder and writes what they print to benchmarks/results/<date>.txt too, under a head
+# that says what machine this is. usage: benchmarks/run_all.sh BUILD_FOLDER
+set -euo pipefail
+build="$(realpath "$1")"
+cd "$(dirname "${BASH_SOURCE[0]}")"
+python="${GSD_TORCH_PYTHON:-python3}"
+export GSD_TEST_LIBRARY="$build/collectors/inject/libgradsync_inject.so"
+
+head_of_table() {
+  printf 'date      %s\n' "$(date -u +%Y-%m-%d)"
+  printf 'machine   %s, %s CPUs\n' "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" "$(nproc)"
+  printf 'system    Linux %s, %s\n' "$(uname -r)" "$(c++ --version | head -n 1)"
+  printf 'program   %s, %s\n' "$("$build/gradsync-doctor" --version)" "$(git rev-parse --short HEAD 2>/dev/null || echo 'no git')"
+  printf 'python    %s\n' "$("$python" -c 'import sys
+try:
+    import torch
+    name = "torch " + torch.__version__
+except ImportError:
+    name = "no torch"
+print(sys.version.split()[0] + ", " + name)')"
+}
+
+run_all() {
+  head_of_table
+  printf '\n== starting the program ==\n'
+  ./start_time.py "$build/gradsync-doctor"
+  printf '\n== reading a recording ==\n'
+  "$build/benchmarks/spool_read"
+  printf '\n== NVTX ranges through the injection ==\n'
+  "$build/benchmarks/nvtx_overhead" "$GSD_TEST_LIBRARY"
+  printf '\n== an event from Python ==\n'
+  "$python" ./event_cost.py
+  printf '\n== the hook in a training step ==\n'
+  "$python" ./hook_overhead.py
+  if [[ -x "$build/benchmarks/kineto_read" ]]; then
+    printf '\n== reading a Kineto trace ==\n'
+    "$build/benchmarks/kineto_read"
+  fi
+}
+
+mkdir -p results
+run_all | tee "results/$(date -u +%Y-%m-%d).txt"

@@ -1,0 +1,88 @@
+// Events per second from a spool on disk: into a sink that only counts, and into the timeline. One core.
+// Target: at least 10 million a second into the counting sink.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <vector>
+
+#include "src/base/statistics.h"
+#include "src/spool_reader/spool_file.h"
+#include "src/spool_writer/gsd.h"
+#include "src/timeline/builder.h"
+
+using namespace gradsync;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kEvents = 2'000'000;
+constexpr int kRuns = 15;
+
+struct CountingSink final : EventSink {
+  std::uint64_t events = 0;
+  std::int64_t busy = 0;
+  void begin_process(const ProcessInfo&) override {}
+  NameId intern(std::string_view) override { return NameId{1}; }
+  void lane(const LaneInfo&) override {}
+  void event(const Event& event) override {
+    ++events;
+    busy += event.duration();
+  }
+  void attribute(std::uint64_t, NameId, std::int64_t) override {}
+  void attribute(std::uint64_t, NameId, NameId) override {}
+  void fact(std::string_view, std::string_view) override {}
+};
+
+fs::path write_recording() {
+  std::string pattern = (fs::temp_directory_path() / "gsd-bench-XXXXXX").string();
+  const fs::path folder = ::mkdtemp(pattern.data());
+  fs::create_directory(folder / "events");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::setenv("GSD_RECORDING", folder.c_str(), 1);
+    std::uint32_t names[32];
+    for (int i = 0; i < 32; ++i) names[i] = gsd_string(("operation " + std::to_string(i)).c_str(), -1);
+    for (int i = 0; i < kEvents; ++i)
+      gsd_event(GSD_WHAT(Kind::range, Phase::none, Source::nvtx, 0, names[i % 32]), 0, 0, i * 1000, i * 1000 + 700);
+    ::_exit(0);
+  }
+  ::waitpid(child, nullptr, 0);
+  return folder;
+}
+
+template <class Read>
+void measure(const char* name, Read read) {
+  std::vector<double> rates;
+  for (int run = 0; run < kRuns; ++run) {
+    const auto begin = std::chrono::steady_clock::now();
+    const std::uint64_t events = read();
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    rates.push_back(static_cast<double>(events) / seconds * 1e-6);
+  }
+  const Spread found = *spread(rates);
+  std::printf("%-24s %6.1f M events/s  (p10 %.1f, p90 %.1f, n %lld)\n", name, found.p50, found.p10, found.p90,
+              static_cast<long long>(found.n));
+}
+
+}  // namespace
+
+int main() {
+  const fs::path folder = write_recording();
+  const fs::path spool = fs::directory_iterator(folder / "events")->path();
+  std::printf("%d events, %.0f MB, page cache warm\n", kEvents, static_cast<double>(fs::file_size(spool)) * 1e-6);
+  measure("into a counting sink", [&] {
+    CountingSink sink;
+    return read_spool(spool, sink)->events;
+  });
+  measure("into a timeline", [&] {
+    TimelineBuilder builder;
+    return read_spool(spool, builder)->events;
+  });
+  fs::remove_all(folder);
+  return 0;
+}
