@@ -2,8 +2,9 @@
 
     torch.autograd.backward ├── gradients, DDP's all-reduces start ──┤ compute_end ── waits for communication ──┤
 
-A hook on the root tensor runs first of all and queues a callback of the engine. The engine calls its callbacks
-in order when no work is left, so ours comes before the one in which DDP waits for its buckets.
+A hook on the graph's first node runs before all others and queues a callback of the engine. The engine calls its
+callbacks in order when no work is left, so ours comes before the one in which DDP waits for its buckets. The hook is
+put on the node, not on the user's tensor, and goes with the graph.
 """
 import functools
 import sys
@@ -40,7 +41,7 @@ def _wrap(original):
             if steps.pending:
                 steps.advance()
             if state.on:
-                pass_ = _Pass(args[0] if args else kwargs.get("tensors"))
+                pass_ = _Pass(args, kwargs)
         except Exception as error:
             state.fault("backward", error)
         if pass_ is None:
@@ -57,26 +58,34 @@ def _wrap(original):
 
 
 class _Pass:
-    def __init__(self, tensors):
+    __slots__ = ("event", "start", "compute_end", "handle")
+
+    def __init__(self, args, kwargs):
         started = clock()
         self.compute_end = 0
-        self.handle = self._watch(tensors)
+        self.handle = None
+        if _engine is not None:
+            self._watch(args, kwargs)
         self.event = state.library.begin(_BACKWARD.what[0] or _BACKWARD.pack(0), 0, 0)
         self.start = clock()
         state.cost[PHASE] += self.start - started
 
-    def _watch(self, tensors):
-        """Hooks the first root that is an ordinary tensor of a graph; None when there is none or it is compiled."""
-        if _engine is None or _compiled_autograd():
-            return None
-        for root in (tensors if isinstance(tensors, (list, tuple)) else (tensors,)):
-            if type(root) in _tensor_types and root.requires_grad and root.grad_fn is not None:
-                return root.register_hook(self._first_gradient)
-        return None
+    def _watch(self, args, kwargs):
+        """Hooks the node of the first root that is an ordinary tensor of a graph, unless the pass is compiled."""
+        if _compiled_autograd():
+            return
+        roots = args[0] if args else kwargs.get("tensors")
+        for root in (roots if isinstance(roots, (list, tuple)) else (roots,)):
+            if type(root) in _tensor_types and root.grad_fn is not None:
+                handle = root.grad_fn.register_hook(self._first_node)
+                if len(args) > 2 and (args[2] or args[-1]) or kwargs.get("retain_graph") or kwargs.get("create_graph"):
+                    self.handle = handle   # the graph outlives the pass
+                return
 
-    def _first_gradient(self, _):
+    def _first_node(self, *_):
         try:
-            _engine.queue_callback(self._no_more_work)
+            if self.event is not None:
+                _engine.queue_callback(self._no_more_work)
         except Exception:  # not on the engine's own pass: no attribute then
             pass
 
@@ -87,10 +96,11 @@ class _Pass:
         """At the end of the pass, also when it raised."""
         started = clock()
         try:
+            event, self.event = self.event, None
             library = state.library
-            library.end(self.event)
+            library.end(event)
             if self.compute_end:
-                library.attr_int(self.event, library.string("compute_end_ns"), self.compute_end)
+                library.attr_int(event, library.compute_end, self.compute_end)
             if self.handle is not None:
                 self.handle.remove()
             if steps.pending > self.start:  # optimisers that step inside the pass: the step ends with it

@@ -62,7 +62,7 @@ def _tell(ddp):
     activation.tell_group()
     activation.tell("ddp.group", _group_label(ddp))
     coverage.ddp_built(ddp)
-    ddp_logger.tell_buckets(ddp)
+    ddp_logger.built(ddp)
 
 
 def _group_label(ddp):

@@ -4,7 +4,6 @@ Its logger takes the times of an iteration over when the next one begins, so the
 that next one, and only then: reading costs tens of microseconds. The sampling rate stays as the job has it.
 """
 import time
-import weakref
 
 from . import activation, vocabulary as v
 from .event_name import EventName
@@ -23,20 +22,24 @@ ATTRIBUTES = {
 LONGEST_AGE_NS = 3600 * 10 ** 9
 
 _MARK = EventName(v.MARK, v.NO_PHASE, "ddp_logger", v.DDP_LOGGER)
-_iterations = weakref.WeakKeyDictionary()   # DDP module → forwards whose gradients are synchronised
+_iterations = {}   # id of a DDP → [forwards whose gradients are synchronised]; begins anew with the object
 
 
 def after_forward(ddp):
     """Called after each forward pass whose gradients are synchronised; cheap unless the iteration before was sampled."""
-    before = _iterations.get(ddp, 0)   # iterations that have ended
-    _iterations[ddp] = before + 1
+    count = _iterations.get(id(ddp))
+    if count is None:
+        count = _iterations[id(ddp)] = [0]
+    before = count[0]   # iterations that have ended
+    count[0] = before + 1
     if before > 0 and (before <= SAMPLED_AT_FIRST or before % SAMPLED_EACH == 0):
         started = clock()
-        _read(ddp)
+        _read(ddp, before)
         state.cost[PHASE] += clock() - started
 
 
-def tell_buckets(ddp):
+def built(ddp):
+    _iterations[id(ddp)] = [0]
     _tell_sizes(ddp._get_ddp_logging_data())
 
 
@@ -46,9 +49,11 @@ def _tell_sizes(data):
         activation.tell("ddp.bucket_bytes", str(sizes).replace(" ", ""))
 
 
-def _read(ddp):
+def _read(ddp, iteration):
     data = ddp._get_ddp_logging_data()
     _tell_sizes(data)
+    if data.get("iteration", iteration) != iteration:
+        return   # the job samples at another rate
     now, wall = time.monotonic_ns(), time.time_ns()
     times = {ours: int(data.get(theirs) or 0) for ours, theirs in ATTRIBUTES.items()}
     shift = offset(times["forward_start_ns"], now, wall)
@@ -66,3 +71,6 @@ def offset(stamp, now, wall):
         if 0 <= clock_now - stamp <= LONGEST_AGE_NS:
             return now - clock_now
     return None
+
+
+state.on_fork.append(_iterations.clear)

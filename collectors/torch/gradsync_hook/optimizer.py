@@ -10,12 +10,36 @@ from . import activation, vocabulary as v
 from .event_name import named
 from .patches import patches
 from .state import PHASE, clock, state
-from .steps import MOST_OPTIMIZERS, steps
+from .steps import steps
 
-_running = {}     # id of an optimiser → its open events; nested when a subclass calls super().step()
+MOST_OPTIMIZERS = 64
+
+_known = {}       # id of an optimiser → _Optimizer
 _wrapped = set()  # steps we made, so that a class is wrapped once
-_sizes = {}       # id → bytes of one gradient
 _handles = []
+
+
+class _Optimizer:
+    """What is kept about one optimiser while it lives."""
+
+    __slots__ = ("type", "name", "label", "running")
+
+    def __init__(self, optimizer):
+        self.type = type(optimizer)
+        self.name = named(v.RANGE, v.OPTIMIZER, self.type.__name__ + ".step")
+        self.label = "%s#%d" % (self.type.__name__, len(_known))
+        self.running = []   # open events: more than one when a subclass calls super().step()
+
+
+def _about(optimizer):
+    found = _known.get(id(optimizer))
+    if found is None or found.type is not type(optimizer):   # the address is used again
+        found = _Optimizer(optimizer)
+        if len(_known) < MOST_OPTIMIZERS:
+            _known[id(optimizer)] = found
+            steps.optimizers = len(_known)
+            _measure(optimizer)
+    return found
 
 
 def install(torch):
@@ -42,7 +66,7 @@ def install(torch):
 def remove():
     while _handles:
         _handles.pop().remove()
-    _running.clear()
+    _known.clear()
 
 
 def _grad_scaler():
@@ -55,14 +79,13 @@ def _grad_scaler():
 
 def _begin(optimizer):
     try:
-        if not state.active and not state.wake():
+        if not state.active and not state.trains():
             return
+        started = clock()
+        about = _about(optimizer)
         if state.on:
-            started = clock()
-            name = named(v.RANGE, v.OPTIMIZER, type(optimizer).__name__ + ".step")
-            event = state.library.begin(name.what[0] or name.pack(0), 0, 0)
-            _running.setdefault(id(optimizer), []).append(event)
-            state.cost[PHASE] += clock() - started
+            about.running.append(state.library.begin(about.name.what[0] or about.name.pack(0), 0, 0))
+        state.cost[PHASE] += clock() - started
     except Exception as error:
         state.fault("optimizer", error)
 
@@ -72,11 +95,23 @@ def _end(optimizer):
         if not state.active:
             return
         started = clock()
-        _close(optimizer)
-        steps.optimizer_stepped(optimizer)
-        if id(optimizer) not in _sizes:
-            _measure(optimizer)
+        about = _about(optimizer)
+        if about.running:
+            state.library.end(about.running.pop())
+            if len(about.running) > 8:   # global hooks do not hear of steps that raise
+                about.running.clear()
+        steps.optimizer_stepped(about.label)
         state.cost[PHASE] += clock() - started
+    except Exception as error:
+        state.fault("optimizer", error)
+
+
+def _abandon(optimizer):
+    """Its step has raised."""
+    try:
+        about = _known.get(id(optimizer))
+        if about is not None and about.running:
+            state.library.end(about.running.pop())
     except Exception as error:
         state.fault("optimizer", error)
 
@@ -105,33 +140,13 @@ def _wrap_step(original):
         try:
             result = original(self, *args, **kwargs)
         except BaseException:
-            _close(self)
+            _abandon(self)
             raise
         _end(self)
         return result
 
     _wrapped.add(step)
     return step
-
-
-def _measure(optimizer):
-    """The gradient that a job without DDP would send: once per optimiser."""
-    trained = [parameter for group in optimizer.param_groups for parameter in group["params"]
-               if parameter.requires_grad]
-    if len(_sizes) < MOST_OPTIMIZERS:
-        _sizes[id(optimizer)] = sum(parameter.numel() * parameter.element_size() for parameter in trained)
-        activation.tell("optimizer.gradient_bytes", sum(_sizes.values()))
-        activation.tell("optimizer.count", len(_sizes))
-
-
-def _close(optimizer):
-    """Global hooks do not hear of a step that raised: what it left behind lies below and goes with the last one."""
-    events = _running.get(id(optimizer))
-    if not events:
-        return
-    state.library.end(events.pop())
-    if not events or len(events) > 8:
-        del _running[id(optimizer)]
 
 
 def _wrap_scaler(original):
@@ -141,7 +156,7 @@ def _wrap_scaler(original):
         result = original(self, optimizer, *args, **kwargs)
         if state.active and steps.pending == before:
             try:
-                steps.optimizer_stepped(optimizer)
+                steps.optimizer_stepped(_about(optimizer).label)
             except Exception as error:
                 state.fault("GradScaler", error)
         return result
@@ -149,5 +164,20 @@ def _wrap_scaler(original):
     return step
 
 
-state.on_fork.append(_sizes.clear)
-state.on_fork.append(_running.clear)
+def _measure(optimizer):
+    """The gradient that a job without DDP would send: once per optimiser."""
+    global _gradient_bytes
+    _gradient_bytes += sum(parameter.numel() * parameter.element_size() for group in optimizer.param_groups
+                           for parameter in group["params"] if parameter.requires_grad)
+    activation.tell("optimizer.gradient_bytes", _gradient_bytes)
+    activation.tell("optimizer.count", len(_known))
+
+
+def _forked():
+    global _gradient_bytes
+    _gradient_bytes = 0
+    _known.clear()
+
+
+_gradient_bytes = 0
+state.on_fork.append(_forked)

@@ -13,14 +13,14 @@ boundaries here: the timeline looks for repetition.
 from .state import STEP, WINDOW, clock, state
 
 UNOPENED = -1
-MOST_OPTIMIZERS = 64
+BUDGET_STEPS = 20
 
 
 class Steps:
     def __init__(self):
-        self.budget = None         # f(self ns, step ns) for every finished step outside a profiler window
+        self.budget = None         # f(steps, self ns, step ns) every BUDGET_STEPS outside profiler windows
         self.window = None         # deep profiler windows: begins_deep(number), at_step(number)
-        self.observers = []        # f(number) at every step that begins
+        self.look = None           # f(number) → number of the step at whose beginning it wants to be called next
         self.first, self.last = 0, None   # GSD_STEPS: first <= recorded < last
         self.reset()
 
@@ -31,18 +31,15 @@ class Steps:
         self.boundary = 0
         self.deep = 0
         self.evaluations = 0       # forwards without gradients since the boundary
-        self._optimizers = {}      # id → "Class#k"
-        self._stepped = []
+        self.optimizers = 0        # how many have been seen
+        self._stepped = []         # their names, since the boundary
+        self.next_look = 0
         self._cost_reported = 0
+        self._judged = [0, 0, 0]   # steps, self ns, step ns since the last judgement of the budget
 
-    def optimizer_stepped(self, optimizer):
+    def optimizer_stepped(self, name):
         """An optimiser has finished its step, or GradScaler has decided to skip it."""
         self.pending = clock()
-        name = self._optimizers.get(id(optimizer))
-        if name is None:
-            name = "%s#%d" % (type(optimizer).__name__, len(self._optimizers))
-            if len(self._optimizers) < MOST_OPTIMIZERS:
-                self._optimizers[id(optimizer)] = name
         if name not in self._stepped:
             self._stepped.append(name)
 
@@ -63,7 +60,7 @@ class Steps:
 
     def _finish(self, boundary):
         library = state.library
-        if len(self._optimizers) > 1 and self._stepped:
+        if self.optimizers > 1 and self._stepped:
             library.attr_str(self.record, library.string("optimizers"), library.string(",".join(self._stepped)))
         if self.evaluations:
             library.attr_int(self.record, library.string("evaluations"), self.evaluations)
@@ -72,8 +69,14 @@ class Steps:
         total = sum(state.cost)
         spent, self._cost_reported = total - self._cost_reported, total
         library.self_ns(max(spent, 0))
-        if self.budget is not None and self.boundary and not self.deep:
-            self.budget(spent, boundary - self.boundary)
+        if self.boundary and not self.deep:
+            judged = self._judged
+            judged[0] += 1
+            judged[1] += spent
+            judged[2] += boundary - self.boundary
+            if judged[0] == BUDGET_STEPS:
+                self.budget(*judged)
+                self._judged = [0, 0, 0]
 
     def _begin(self, boundary):
         self.number += 1
@@ -83,8 +86,8 @@ class Steps:
         self.record = state.library.step(boundary, 0, self.deep)
         if self.window is not None:
             self.window.at_step(self.number)
-        for observer in self.observers:
-            observer(self.number)
+        if self.number >= self.next_look:
+            self.next_look = self.look(self.number)
 
     def mark_deep(self):
         """A profiler window opens, closes or is being saved in the running step."""

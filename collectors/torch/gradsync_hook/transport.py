@@ -54,11 +54,12 @@ class Library:
         if not self.enabled():
             raise Unavailable("the library cannot write a spool here")
         self._strings = {}
-        self.dtype = self.elements = self.site = 0   # string ids of the commonest attribute keys
+        self.dtype = self.elements = self.site = self.compute_end = 0   # string ids of the commonest keys
 
     def begin_process(self):
         """Once in every process that records, before its first event."""
         self.dtype, self.elements, self.site = map(self.string, ("dtype", "elements", "site"))
+        self.compute_end = self.string("compute_end_ns")
 
     def string(self, text):
         """Id of a string in this process's spool."""
