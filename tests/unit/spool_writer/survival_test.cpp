@@ -34,35 +34,36 @@ constexpr bool kThreadSanitizer = true;
 constexpr bool kThreadSanitizer = false;
 #endif
 
+int parent_and_child() {
+  const std::uint32_t inherited = gsd_string("interned before fork", -1);
+  write_marks("parent", 50);
+  const std::uint64_t open = gsd_begin(mark("parent"), 0, 0);
+  gsd_step(1, 0, 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (gsd_current_step() != spool::kNoStep) ::_exit(1);
+    gsd_event(GSD_WHAT(Kind::mark, 0, 0, 0, inherited), 0, 0, 1, 1);
+    // The parent's event would be at the place of one of these, if references were bare indices.
+    for (int i = 0; i < 100; ++i) gsd_begin(mark("open in child"), 0, 0);
+    gsd_end(open);
+    gsd_attr_int(open, inherited, 1);
+    gsd_end(gsd_begin(mark("closed in child"), 0, 0));
+    gsd_goodbye();
+    ::_exit(0);
+  }
+  int child_status = 0;
+  ::waitpid(child, &child_status, 0);
+  gsd_end(open);
+  write_marks("parent", 5);
+  return child_status == 0 ? 0 : 1;
+}
+
 }  // namespace
 
 TEST_CASE("a forked child writes a spool of its own") {
   for (const ForkGuard guard : {ForkGuard::kernel_or_handler, ForkGuard::handler_only}) {
     const Recording recording;
-    const int status = run_writer(&recording,
-                                  [] {
-                                    const std::uint32_t inherited = gsd_string("interned before fork", -1);
-                                    const std::uint64_t open = gsd_begin(mark("parent"), 0, 0);
-                                    gsd_step(1, 0, 0);
-                                    const pid_t child = ::fork();
-                                    if (child == 0) {
-                                      if (gsd_current_step() != spool::kNoStep) ::_exit(1);
-                                      // The parent's event would be at the place of one of these, if references were bare indices.
-                                      write_marks("child", 10);
-                                      gsd_event(GSD_WHAT(Kind::mark, 0, 0, 0, inherited), 0, 0, 1, 1);
-                                      gsd_begin(mark("open in child"), 0, 0);
-                                      gsd_end(open);
-                                      gsd_attr_int(open, inherited, 1);
-                                      gsd_goodbye();
-                                      ::_exit(0);
-                                    }
-                                    int child_status = 0;
-                                    ::waitpid(child, &child_status, 0);
-                                    gsd_end(open);
-                                    write_marks("parent", 5);
-                                    return child_status == 0 ? 0 : 1;
-                                  },
-                                  {.fork_guard = guard});
+    const int status = run_writer(&recording, parent_and_child, {.fork_guard = guard});
     REQUIRE(status == 0);
 
     REQUIRE(recording.files().size() == 2);
@@ -70,11 +71,12 @@ TEST_CASE("a forked child writes a spool of its own") {
     test::Spool child = test::read_spool(recording.files()[1]);
     if (parent.header.parent_pid == child.header.pid) std::swap(parent, child);
     CHECK(child.header.parent_pid == parent.header.pid);
-    CHECK(parent.events.size() == 7);
-    for (const auto& event : parent.events) CHECK(parent.text(event.record.name) != "child");
-    REQUIRE(child.events.size() == 12);
-    CHECK(child.text(child.events[10].record.name) == "interned before fork");
-    CHECK(child.events[11].record.end_ns == 0);
+    CHECK(parent.events.size() == 57);
+    for (const auto& event : parent.events) CHECK(parent.text(event.record.name) != "open in child");
+    REQUIRE(child.events.size() == 102);
+    CHECK(child.events[101].record.end_ns > 0);
+    CHECK(child.text(child.events[0].record.name) == "interned before fork");
+    for (std::size_t i = 1; i <= 100; ++i) CHECK(child.events[i].record.end_ns == 0);
     CHECK(child.attributes.empty());
     CHECK(child.header.exited_cleanly == 1);
   }

@@ -3,8 +3,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <map>
-#include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -59,6 +60,36 @@ TEST_CASE("8 threads at once: nothing is lost, nothing is mixed") {
   for (const auto& [thread, count] : next) CHECK(count == kEvents);
   CHECK(lane_of.size() == kThreads);
   CHECK(spool.header.dropped_full + spool.header.dropped_no_space + spool.header.dropped_nested == 0);
+}
+
+TEST_CASE("threads that intern the same new text at the same moment get one id") {
+  constexpr int kThreads = 3;
+  constexpr int kRounds = 4000;
+  const Recording recording;
+  CHECK(run_writer(&recording, [] {
+          static std::atomic<int> round;
+          static std::atomic<int> arrived;
+          static std::uint32_t ids[kThreads][kRounds];
+          std::vector<std::thread> threads;
+          for (int t = 0; t < kThreads; ++t) {
+            threads.emplace_back([t] {
+              for (int r = 0; r < kRounds; ++r) {
+                const std::string text = "text " + std::to_string(r);
+                if (arrived.fetch_add(1) == kThreads - 1) {
+                  arrived = 0;
+                  ++round;
+                }
+                while (round <= r) std::this_thread::yield();
+                ids[t][r] = gsd_string(text.c_str(), -1);
+              }
+            });
+          }
+          for (auto& thread : threads) thread.join();
+          int differ = 0;
+          for (int r = 0; r < kRounds; ++r)
+            differ += ids[0][r] == 0 || ids[0][r] != ids[1][r] || ids[0][r] != ids[2][r];
+          return differ == 0 ? 0 : 1;
+        }) == 0);
 }
 
 TEST_CASE("another thread ends an event whose chunk is full") {
