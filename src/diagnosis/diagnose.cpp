@@ -1,7 +1,6 @@
 #include "src/diagnosis/diagnose.h"
 
 #include <algorithm>
-#include <set>
 #include <tuple>
 
 #include "src/base/text.h"
@@ -45,24 +44,19 @@ void collapse(const Rule& rule, const MetricSet& metrics, const Facts& facts, st
 
 class Order {
  public:
-  explicit Order(const RuleSet& rules) : rules_(rules) {
-    for (const Rule& rule : rules.rules) explained_.insert(rule.explains.begin(), rule.explains.end());
-  }
+  explicit Order(const RuleSet& rules) : rules_(rules) {}
 
   bool operator()(const Finding& a, const Finding& b) const { return key(a) < key(b); }
 
  private:
-  bool symptom(const Rule& rule) const { return rule.explains.empty() && explained_.contains(rule.id); }
-
   // Findings of one rule keep the natural order of their scopes: the sort is stable.
-  std::tuple<int, bool, double, int, int, std::string> key(const Finding& finding) const {
+  std::tuple<int, double, int, int, std::string> key(const Finding& finding) const {
     const Rule& rule = *rules_.find(finding.rule);
     const double saved = finding.saves ? finding.saves->p50 : 0;
-    return {-static_cast<int>(finding.severity), symptom(rule), -saved, -rule.priority, rule.step, finding.rule};
+    return {-static_cast<int>(finding.severity), -saved, -rule.priority, rule.step, finding.rule};
   }
 
   const RuleSet& rules_;
-  std::set<std::string> explained_;
 };
 
 std::string kind_of(const std::string& scope) { return scope.substr(0, scope.find(':')); }

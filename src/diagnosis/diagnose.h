@@ -10,10 +10,9 @@ namespace gradsync {
 // One finding per rule and scope of its for_each; a rule that is clean, or cannot judge, in every scope gives one
 // finding for `all`. In printed order:
 //
-//   fired            errors, then warnings, then infos. Within a severity causes come before symptoms (a symptom is
-//                    a rule that others explain and that explains none), larger recoverable time first; then the
-//                    rule's priority, its step, its id.
-//   fired, folded    explained by a finding above: folded_under names it. An error is never folded.
+//   fired            errors, then warnings, then infos; within a severity the larger recoverable time first, then the
+//                    rule's priority, its step, its id. A symptom that no fired rule explains stands here on its own.
+//   fired, folded    symptoms: explained by a finding above, which folded_under names. An error is never folded.
 //   could_not_judge  by rule id
 //   clean            by rule id
 std::vector<Finding> diagnose(const RuleSet& rules, const MetricSet& metrics, const Facts& facts);

@@ -24,6 +24,7 @@ MetricSet job(std::initializer_list<Measured> special) {
       {"sync.exposed_percent", 6},
       {"comm.exposed_ms", 5},
       {"comm.exposed_percent", 5},
+      {"comm.peer_wait_percent", 3},
       {"data.share_percent", 0},
       {"attribution.data_ms", 0},
       {"comm.collectives_per_step", 2},
