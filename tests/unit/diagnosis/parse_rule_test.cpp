@@ -129,7 +129,9 @@ TEST_CASE("what is wrong with a rule is said with its file, line, key and a way 
 
 TEST_CASE("files that are no rules at all") {
   CHECK(error_of("").why == "id: is missing");
-  CHECK(error_of(std::string("\0\x01\xff\xfe", 4)).what == "cannot load rule file");
+  CHECK(error_of(std::string("\0\x01", 2)).what == "cannot load rule file");
+  CHECK(error_of("id = 'a'\ntitle = 'caf\xe9'").on == "dir/x.toml:2");
+  CHECK(error_of("id = 'a'\ntitle = 'caf\xe9'").why == "a byte is not UTF-8");
   CHECK(error_of("a = " + std::string(100000, '[')).why == "nested too deeply");
   CHECK(error_of("{\"id\": \"json\"}").what == "cannot load rule file");
   CHECK(error_of("id = \"a\"\nid = \"b\"").on == "dir/x.toml:2");
