@@ -18,16 +18,7 @@ def install(torch):
     grad_enabled = torch.is_grad_enabled
     patches.replace("DistributedDataParallel.__init__", ddp, "__init__", _wrap_init)
     patches.replace("DistributedDataParallel.forward", ddp, "forward",
-                    lambda original: _skipped_by_dynamo(torch, _wrap_forward(original, grad_enabled)))
-
-
-def _skipped_by_dynamo(torch, wrapper):
-    """The compiler leaves frames of this function alone and goes on with what they call, as it does for torch's own."""
-    eval_frame = getattr(getattr(torch._C, "_dynamo", None), "eval_frame", None)
-    skip = getattr(eval_frame, "skip_code", None)
-    if skip is not None:
-        skip(wrapper.__code__)
-    return wrapper
+                    lambda original: _wrap_forward(original, grad_enabled))
 
 
 def _wrap_init(original):

@@ -6,7 +6,7 @@ does train, so that an interpreter that merely computes runs torch as it is.
 import os
 import sys
 
-from . import (activation, backward, budget, call_site, collectives, comm_hook, completion, data_loading, ddp,
+from . import (activation, backward, budget, call_site, collectives, comm_hook, compiler, completion, data_loading, ddp,
                group_hooks, host_sync, leaving, optimizer, user_profiler, window)
 from .patches import patches
 from .state import state
@@ -22,6 +22,7 @@ def at_import():
     state.on_fatal = off
     for name, install in (
             ("leaving", leaving.install),
+            ("compiler", lambda: patches.note("compiler.skip", "applied" if compiler.hide(torch) else "missing")),
             ("call sites", lambda: call_site.install(torch)),
             ("collectives", lambda: collectives.install(torch)),
             ("ddp", lambda: ddp.install(torch)),
