@@ -13,6 +13,7 @@
 #include "src/base/statistics.h"
 #include "src/spool_reader/spool_file.h"
 #include "src/spool_writer/gsd.h"
+#include "src/spool_writer/process_state.h"
 #include "src/timeline/builder.h"
 
 using namespace gradsync;
@@ -45,6 +46,7 @@ fs::path write_recording() {
   const pid_t child = ::fork();
   if (child == 0) {
     ::setenv("GSD_RECORDING", folder.c_str(), 1);
+    spool::configure(spool::ForkGuard::kernel_or_handler);
     std::uint32_t names[32];
     for (int i = 0; i < 32; ++i) names[i] = gsd_string(("operation " + std::to_string(i)).c_str(), -1);
     for (int i = 0; i < kEvents; ++i)

@@ -4,10 +4,15 @@
 #include <string>
 
 #include "src/spool_writer/gsd.h"
+#include "src/spool_writer/process_state.h"
 
 namespace gradsync {
 
-SpoolSink::SpoolSink(const std::filesystem::path& recording) { ::setenv("GSD_RECORDING", recording.c_str(), 1); }
+// The writer reads its environment when it is loaded, long before a folder was chosen: hence again.
+SpoolSink::SpoolSink(const std::filesystem::path& recording) {
+  ::setenv("GSD_RECORDING", recording.c_str(), 1);
+  spool::configure(spool::ForkGuard::kernel_or_handler);
+}
 
 NameId SpoolSink::intern(std::string_view text) {
   return NameId{gsd_string(text.data(), static_cast<std::int64_t>(text.size()))};

@@ -21,7 +21,7 @@ TEST_CASE("a window's events land on the job's clock, its markers are not among 
   // 12 µs of the profile are 5,000,000 ns; a millisecond later the clocks differ by 0.6 µs more.
   const Result<DeepWindowStats> stats = import_deep_window(file.path(), {5'000'000, 6'000'600}, sink);
   REQUIRE(stats);
-  CHECK(sink.lines() == std::vector<std::string>{"range aten::mul 5088052..5138082 lane=0"});
+  CHECK(sink.lines() == std::vector<std::string>{"range aten::mul 5088053..5138083 lane=0"});
   CHECK(stats->events == 1);
   CHECK(stats->lost == 0);
   CHECK(stats->clock_residual_us == doctest::Approx(0.6));
@@ -49,7 +49,8 @@ TEST_CASE("without its markers a window cannot be placed, and nothing is written
       {"[" + event("aten::mul", 1, 1) + "]", "it has neither gsd_clock_open nor gsd_clock_close"},
       {"[" + open + ", " + event("aten::mul", 1, 1), "it has no gsd_clock_close"},
       {"[" + close + "]", "it has no gsd_clock_open"},
-      {"[" + event("gsd_clock_close", 1, 1) + ", " + open + "]", "its gsd_clock_close is not behind its gsd_clock_open"},
+      {"[" + event("gsd_clock_close", 1, 1) + ", " + open + "]",
+       "its gsd_clock_close is not behind its gsd_clock_open"},
   };
   for (const auto& [text, why] : cases) {
     CAPTURE(text);

@@ -53,7 +53,8 @@ TEST_CASE("what the trace says itself comes before its name, wherever it stands"
 }
 
 TEST_CASE("without it the name counts, and a quotation of it does not") {
-  const std::string quoted = R"({"ph": "X", "name": "\"distributedInfo\": {\"rank\": 5}", "ts": 1, "pid": 1, "tid": 1})";
+  const std::string quoted =
+      R"({"ph": "X", "name": "\"distributedInfo\": {\"rank\": 5}", "ts": 1, "pid": 1, "tid": 1})";
   const test::TraceFile file(test::object_trace(quoted), "rank1.json");
   const Result<FoundRank> found = find_rank(file.path());
   REQUIRE(found);

@@ -12,8 +12,9 @@ namespace gradsync {
 namespace {
 
 std::string kineto_event(int i) {
-  return R"({"ph": "X", "cat": "kernel", "name": "kernel_)" + std::to_string(i % 10) + R"(", "pid": 0, "tid": 7, "ts": )" +
-         std::to_string(1000 + i) + R"(.125, "dur": 0.5, "args": {"stream": 7, "correlation": )" + std::to_string(i) +
+  return R"({"ph": "X", "cat": "kernel", "name": "kernel_)" + std::to_string(i % 10) +
+         R"(", "pid": 0, "tid": 7, "ts": )" + std::to_string(1000 + i) +
+         R"(.125, "dur": 0.5, "args": {"stream": 7, "correlation": )" + std::to_string(i) +
          R"(, "grid": [1, 1, 1], "list": [{"a": 1}, {"b": 2}]}})";
 }
 
@@ -83,10 +84,19 @@ TEST_CASE("compressed and cut at 20 random bytes") {
     check_is_beginning(got.sink);
     most = std::max(most, got.sink.of(Kind::kernel).size());
     if (!got.stats->cut) continue;  // only the trailer is missing
-    CHECK(got.stats->loss_reason ==
-          "the trace ends in the middle of its events, its compressed bytes end too early");
+    CHECK(got.stats->loss_reason == "the trace ends in the middle of its events, its compressed bytes end too early");
   }
   CHECK(most > 1'000);
+}
+
+TEST_CASE("a compressed file whose check sum is wrong") {
+  std::string bytes = test::gzip(kineto_trace(300));
+  bytes[bytes.size() - 6] ^= 1;
+  const Imported got = import(bytes);
+  REQUIRE(got.stats);
+  CHECK(got.stats->count(Kind::kernel) == 300);
+  CHECK(got.stats->loss_reason == "the trace's file is damaged, its compressed bytes are damaged");
+  CHECK(got.stats->lost == 1);
 }
 
 TEST_CASE("a whole file, plain and compressed") {
@@ -134,8 +144,9 @@ TEST_CASE("random bytes behind a beginning that looks right") {
 
 TEST_CASE("deep nesting inside an event and instead of one") {
   const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
-  const std::string event = R"({"ph": "X", "name": "a", "ts": 1, "dur": 1, "pid": 1, "tid": 1, "args": {"Input Dims": )" +
-                            deep + R"(, "x": )" + deep + "}}";
+  const std::string event =
+      R"({"ph": "X", "name": "a", "ts": 1, "dur": 1, "pid": 1, "tid": 1, "args": {"Input Dims": )" + deep +
+      R"(, "x": )" + deep + "}}";
   const Imported got = import("[" + event + ", " + deep + ", " + event + "]");
   REQUIRE(got.stats);
   CHECK(got.stats->count(Kind::range) == 2);
@@ -152,8 +163,10 @@ TEST_CASE("an event of three megabytes") {
 }
 
 TEST_CASE("names that are not UTF-8 are kept, with question marks") {
-  const Imported got = import("[" + kineto_event(0) + ", {\"ph\": \"X\", \"name\": \"caf\xe9\", \"ts\": 1, \"dur\": 1, \"pid\": 1, \"tid\": 1}, " +
-                              kineto_event(1) + "]");
+  const Imported got =
+      import("[" + kineto_event(0) +
+             ", {\"ph\": \"X\", \"name\": \"caf\xe9\", \"ts\": 1, \"dur\": 1, \"pid\": 1, \"tid\": 1}, " +
+             kineto_event(1) + "]");
   REQUIRE(got.stats);
   CHECK(got.stats->repaired == 1);
   CHECK(got.sink.name(got.sink.of(Kind::range).at(0).name) == "caf?");
@@ -161,7 +174,8 @@ TEST_CASE("names that are not UTF-8 are kept, with question marks") {
 }
 
 TEST_CASE("broken events are one loss event that says how many") {
-  const Imported got = import("[" + kineto_event(0) + ", {\"ph\" \"X\"}, " + kineto_event(1) + ", {oops}, " + kineto_event(2) + "]");
+  const Imported got =
+      import("[" + kineto_event(0) + ", {\"ph\" \"X\"}, " + kineto_event(1) + ", {oops}, " + kineto_event(2) + "]");
   REQUIRE(got.stats);
   CHECK(got.stats->count(Kind::kernel) == 3);
   CHECK(got.stats->lost == 2);

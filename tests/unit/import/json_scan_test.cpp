@@ -31,10 +31,10 @@ TEST_CASE("a value ends where it ends, and a fault is seen soon") {
       {R"({"a": "b\)", unfinished, 9},
       {R"(12)", unfinished, 2},
       {"", unfinished, 0},
-      {R"({"a": 1, {"b": 2}})", broken, 9},      // a brace is missing: the next event where a key is due
-      {R"({"a": [1}, {"b": 2}])", broken, 8},    // brackets that do not match
-      {R"({"a": "b"c", "d": 1})", broken, 9},    // a stray quote: text outside of strings
-      {"{\"a\": \"b\n\"}", broken, 8},           // a raw line end inside a string
+      {R"({"a": 1, {"b": 2}})", broken, 9},    // a brace is missing: the next event where a key is due
+      {R"({"a": [1}, {"b": 2}])", broken, 8},  // brackets that do not match
+      {R"({"a": "b"c", "d": 1})", broken, 9},  // a stray quote: text outside of strings
+      {"{\"a\": \"b\n\"}", broken, 8},         // a raw line end inside a string
       {R"(}, {"b": 2})", broken, 0},
       {R"(hello)", broken, 0},
   };

@@ -77,19 +77,26 @@ TEST_CASE("kernels, copies and memsets on streams, calls on threads") {
 
 TEST_CASE("NCCL kernels are collectives; their arguments tell bytes, group and order") {
   const std::string ring = "ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)";
-  const std::string group = R"("stream": 40, "correlation": 9, "dtype": "BFloat16", "Process Group Name": "0", "Group size": 8)";
-  CHECK(only_line(device_event("kernel", ring,
-                               R"("Collective name": "allreduce", "In msg nelems": 1000, "Out msg nelems": 1000, "Seq": 5, )" + group)) ==
+  const std::string group =
+      R"("stream": 40, "correlation": 9, "dtype": "BFloat16", "Process Group Name": "0", "Group size": 8)";
+  CHECK(only_line(device_event(
+            "kernel", ring,
+            R"("Collective name": "allreduce", "In msg nelems": 1000, "Out msg nelems": 1000, "Seq": 5, )" + group)) ==
         "collective all_reduce 1000..3000 lane=s40 correlation=9 bytes=2000 group=0 seq=5 dtype=bfloat16 elements=1000 "
-        "group_size=8 kernel=" + ring);
-  CHECK(only_line(device_event("kernel", ring,
-                               R"("Collective name": "_reduce_scatter_base", "In msg nelems": 8000, "Out msg nelems": 1000, )" + group)) ==
+        "group_size=8 kernel=" +
+            ring);
+  CHECK(only_line(device_event(
+            "kernel", ring,
+            R"("Collective name": "_reduce_scatter_base", "In msg nelems": 8000, "Out msg nelems": 1000, )" + group)) ==
         "collective reduce_scatter 1000..3000 lane=s40 correlation=9 bytes=2000 group=0 dtype=bfloat16 elements=1000 "
-        "group_size=8 kernel=" + ring);
-  CHECK(only_line(device_event("kernel", ring,
-                               R"("Collective name": "_allgather_base", "In msg nelems": 1000, "Out msg nelems": 8000, )" + group)) ==
+        "group_size=8 kernel=" +
+            ring);
+  CHECK(only_line(device_event(
+            "kernel", ring,
+            R"("Collective name": "_allgather_base", "In msg nelems": 1000, "Out msg nelems": 8000, )" + group)) ==
         "collective all_gather 1000..3000 lane=s40 correlation=9 bytes=2000 group=0 dtype=bfloat16 elements=1000 "
-        "group_size=8 kernel=" + ring);
+        "group_size=8 kernel=" +
+            ring);
 }
 
 TEST_CASE("without arguments the kernel's name has to do") {
@@ -122,8 +129,9 @@ TEST_CASE("numbers that make no sense do no harm") {
       "kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
       R"("Collective name": "allreduce", "In msg nelems": 9223372036854775807, "dtype": "Float", "Seq": -3, "stream": 99999999999999,
          "correlation": -1, "Group size": 184467440737095516150)"));
-  CHECK(line == "collective all_reduce 1000..3000 lane=s524288 dtype=float32 elements=9223372036854775807 "
-                "kernel=ncclDevKernel_AllReduce_Sum_f32_RING_LL op=sum");
+  CHECK(line ==
+        "collective all_reduce 1000..3000 lane=s524288 dtype=float32 elements=9223372036854775807 "
+        "kernel=ncclDevKernel_AllReduce_Sum_f32_RING_LL op=sum");
   CHECK(only_line(device_event("gpu_memcpy", "Memcpy", R"("bytes": -5, "stream": "x")")) ==
         "copy Memcpy 1000..3000 lane=s7");
 }

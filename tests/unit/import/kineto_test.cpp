@@ -73,16 +73,17 @@ TEST_CASE("Kineto on CPUs: fractional stamps, distributedInfo, input shapes tell
   ],
   "baseTimeNanoseconds": 1719853884000000000
 })json");
-  CHECK(got.sink.lines() ==
-        Lines{
-            "step ProfilerStep#5 1212075548000001..1212075557000501 lane=0 step=5",
-            "collective all_reduce 1212075548353304..1212075548527017 lane=1 bytes=1285084 dtype=float32 elements=321271",
-            "collective barrier 1212075549000000..1212075549001000 lane=1",
-            "range train.py(87): topk_hook 1212075548400000..1212075548403000 lane=0",
-        });
+  CHECK(
+      got.sink.lines() ==
+      Lines{
+          "step ProfilerStep#5 1212075548000001..1212075557000501 lane=0 step=5",
+          "collective all_reduce 1212075548353304..1212075548527017 lane=1 bytes=1285084 dtype=float32 elements=321271",
+          "collective barrier 1212075549000000..1212075549001000 lane=1",
+          "range train.py(87): topk_hook 1212075548400000..1212075548403000 lane=0",
+      });
   CHECK(got.sink.lanes == std::map<std::string, std::string>{{"0", "thread 78"}, {"1", "thread 79 (pt_gloo)"}});
-  CHECK(got.sink.facts ==
-        std::map<std::string, std::string>{{"backend", "gloo"}, {"device", "cpu"}, {"rank", "34"}, {"world_size", "300"}});
+  CHECK(got.sink.facts == std::map<std::string, std::string>{
+                              {"backend", "gloo"}, {"device", "cpu"}, {"rank", "34"}, {"world_size", "300"}});
   CHECK(got.stats.rank.rank == 34);
   CHECK(got.stats.rank.source == RankSource::distributed_info);
   CHECK(got.stats.world_size == 300);
@@ -114,8 +115,7 @@ TEST_CASE("begin and end make ranges, nested as they were") {
 {"ph": "E", "pid": 1, "tid": 1, "ts": 6}
 ])");
   CHECK(got.sink.lines() == Lines{
-                                "range inner 2000..4000 lane=0",
-                                "range outer 1000..5000 lane=0",
+                                "range inner 2000..4000 lane=0", "range outer 1000..5000 lane=0",
                                 "range other 3000..0 lane=1",  // never ended
                             });
   CHECK(got.stats.malformed == 1);

@@ -63,8 +63,9 @@ TEST_CASE("names come from metadata, whenever it comes") {
 
   test::KeptEvents sink;
   lanes.announce(sink);
-  CHECK(sink.lanes == std::map<std::string, std::string>{
-                          {"0", "thread 78 (pt_autograd_0)"}, {"1", "thread 15514734831341844875"}, {"s7", "stream 7"}});
+  CHECK(sink.lanes == std::map<std::string, std::string>{{"0", "thread 78 (pt_autograd_0)"},
+                                                         {"1", "thread 15514734831341844875"},
+                                                         {"s7", "stream 7"}});
 }
 
 }  // namespace gradsync

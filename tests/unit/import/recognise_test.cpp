@@ -13,7 +13,8 @@ TEST_CASE("files are known by their content, whatever their name") {
     FileKind kind;
     const char* says;  // part of the refusal; empty = it is a trace
   };
-  const std::string long_head = R"({"schemaVersion": 1, "distributedInfo": {"pg_config": ")" + std::string(1 << 20, 'x');
+  const std::string long_head =
+      R"({"schemaVersion": 1, "distributedInfo": {"pg_config": ")" + std::string(1 << 20, 'x');
   const Case cases[] = {
       {R"({"traceEvents": []})", FileKind::chrome_trace, ""},
       {R"({"displayTimeUnit": "ns", "traceEvents": [{)", FileKind::chrome_trace, ""},

@@ -107,7 +107,8 @@ std::vector<Event> KeptEvents::of(Kind kind) const {
 
 std::optional<std::filesystem::path> corpus() {
   const char* folder = std::getenv("GSD_CORPUS");
-  if (folder == nullptr || !std::filesystem::is_directory(std::filesystem::path(folder) / "kineto")) return std::nullopt;
+  if (folder == nullptr || !std::filesystem::is_directory(std::filesystem::path(folder) / "kineto"))
+    return std::nullopt;
   return std::filesystem::path(folder);
 }
 

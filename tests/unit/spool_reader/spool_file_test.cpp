@@ -93,7 +93,7 @@ TEST_CASE("many chunks and long names") {
   const auto stats = read_spool(written.spool(), sink);
   REQUIRE(stats);
   CHECK(stats->events == 5000);
-  CHECK(sink.text(sink.events.back().name).size() == 84);
+  CHECK(sink.text(sink.events.back().name).size() == 85);
   CHECK(stats->unknown_kinds == 0);
 }
 

@@ -8,6 +8,8 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "src/spool_writer/process_state.h"
+
 namespace gradsync::test {
 namespace fs = std::filesystem;
 
@@ -18,6 +20,7 @@ WrittenSpool::WrittenSpool(const std::function<void()>& write) {
   const pid_t child = ::fork();
   if (child == 0) {
     ::setenv("GSD_RECORDING", folder_.c_str(), 1);
+    spool::configure(spool::ForkGuard::kernel_or_handler);
     write();
     ::_exit(0);
   }

@@ -136,6 +136,27 @@ TEST_CASE("a disk that is full from the start: no file, and what was lost is cou
   CHECK(spool.header.dropped_no_space == 101);
 }
 
+TEST_CASE("pages larger than the header: chunks share them and nothing is overwritten") {
+  const Recording recording;
+  static constexpr int kEvents = 30000;
+  REQUIRE(run_writer(&recording,
+                     [] {
+                       const std::uint64_t open =
+                           gsd_begin(GSD_WHAT(Kind::range, 0, 0, 0, gsd_string("open", -1)), 0, 0);
+                       std::thread other(write_marks, kEvents);
+                       write_marks(kEvents);
+                       other.join();
+                       gsd_end(open);
+                       return 0;
+                     },
+                     {.page_bytes = 65536}) == 0);
+  const test::Spool spool = recording.only();
+  CHECK(spool.events.size() == 2 * kEvents + 1);
+  CHECK(spool.header.exited_cleanly == 1);
+  REQUIRE(spool.of_kind(Kind::range).size() == 1);
+  CHECK(spool.of_kind(Kind::range)[0].end_ns > 0);
+}
+
 TEST_CASE("no recording folder, no right to write: off, without a word") {
   const Recording recording;
   std::filesystem::remove_all(recording.folder());

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "src/spool_writer/gsd.h"
+#include "src/spool_writer/spool_file.h"
 
 namespace gradsync::test {
 namespace fs = std::filesystem;
@@ -150,6 +151,7 @@ int run_writer(const Recording* recording, const std::function<int()>& body, Wri
     if (recording != nullptr) ::setenv("GSD_RECORDING", recording->folder().c_str(), 1);
     if (options.max_chunks > 0) ::setenv("GSD_MAX_CHUNKS", std::to_string(options.max_chunks).c_str(), 1);
     spool::configure(options.fork_guard);
+    if (options.page_bytes != 0) spool::g_page_bytes = options.page_bytes;
     const int status = body();
     gsd_goodbye();
     ::_exit(status);

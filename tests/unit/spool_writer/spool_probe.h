@@ -56,7 +56,8 @@ class Recording {
 };
 
 struct WriterOptions {
-  int max_chunks = 0;  // GSD_MAX_CHUNKS, 0 = unset
+  int max_chunks = 0;            // GSD_MAX_CHUNKS, 0 = unset
+  std::uint32_t page_bytes = 0;  // as if the machine had such pages, 0 = as it has
   spool::ForkGuard fork_guard = spool::ForkGuard::kernel_or_handler;
 };
 
