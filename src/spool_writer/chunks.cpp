@@ -1,6 +1,5 @@
 #include "src/spool_writer/chunks.h"
 
-#include <sys/mman.h>
 #include <sys/prctl.h>
 
 #include "src/spool_writer/kernel.h"
@@ -50,11 +49,12 @@ Batch take_new_indices(ProcessState& process) {
   return {0, 0};
 }
 
+int64_t offset_of(uint32_t index) { return kHeaderBytes + int64_t{index} * kChunkBytes; }
+
 bool map_batch(ProcessState& process, Batch batch) {
   const int fd = reopen_spool(process);
   if (fd < 0) return false;
-  auto* memory = static_cast<Record*>(
-      reserve_and_map(fd, kHeaderBytes + int64_t{batch.first} * kChunkBytes, batch.count * kChunkBytes));
+  auto* memory = static_cast<Record*>(reserve_and_map(fd, offset_of(batch.first), batch.count * kChunkBytes));
   close_file(fd);
   if (memory == nullptr) return false;
   for (uint32_t i = 0; i < batch.count; ++i) {
@@ -140,7 +140,7 @@ void leave_chunk(Lane& lane, ProcessState& process) {
   if (lane.room >= kWorthKeeping) {
     set_bit(process.idle, lane.chunk_index);
   } else {
-    madvise(lane.chunk, kChunkBytes, MADV_DONTNEED);
+    give_memory_back(lane.chunk, offset_of(lane.chunk_index), kChunkBytes);
   }
   lane.chunk = nullptr;
   lane.room = 0;

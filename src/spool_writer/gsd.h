@@ -5,7 +5,8 @@
  * and when the disk is full: it never blocks on us, never fails visibly, never prints; what cannot be
  * kept is counted in the spool's header. Nothing is written unless GSD_RECORDING names a recording.
  *
- * A value that must be an event reference and is 0 is ignored, so results need no checking. */
+ * A value that must be an event reference and is 0 is ignored, so results need no checking. A reference is opaque: its
+ * low 32 bits are the record's index in the file, the others tell a child process from its parent. */
 #pragma once
 #include <stdint.h>
 
@@ -24,7 +25,8 @@ GSD_EXPORT int gsd_enabled(void);
 /* CLOCK_MONOTONIC in nanoseconds: the clock of every stamp. */
 GSD_EXPORT int64_t gsd_now(void);
 
-/* Id of a string, the same for equal strings within a process; length < 0: NUL-terminated. 0 = could not. */
+/* Id of a string, the same for equal strings within a process and its forked children; length < 0: NUL-terminated.
+ * 0 = empty, or could not. */
 GSD_EXPORT uint32_t gsd_string(const char* text, int64_t length);
 
 /* What an event is, packed so that one call stays cheap: kind | phase << 8 | source << 16 | flags << 24 | name << 32. */

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -27,6 +28,15 @@ inline int open_file(const char* path, int flags, int mode = 0) {
 inline void close_file(int fd) { syscall(SYS_close, fd); }
 
 inline bool file_status(int fd, struct stat* status) { return syscall(SYS_fstat, fd, status) == 0; }
+
+// Asks for writes in place. On btrfs a page that was written back is otherwise given new space at the next touch, and
+// a full disk then is a SIGBUS. Only for an empty file; file systems without copy on write refuse, which is fine.
+inline void avoid_copy_on_write(int fd) {
+  unsigned long flags = 0;
+  if (syscall(SYS_ioctl, fd, FS_IOC_GETFLAGS, &flags) != 0) return;
+  flags |= FS_NOCOW_FL;
+  syscall(SYS_ioctl, fd, FS_IOC_SETFLAGS, &flags);
+}
 
 inline long read_file(int fd, void* to, size_t bytes) { return syscall(SYS_read, fd, to, bytes); }
 

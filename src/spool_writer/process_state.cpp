@@ -81,6 +81,7 @@ void configure(ForkGuard guard) {
   const char* folder = secure_getenv("GSD_RECORDING");
   if (folder == nullptr || folder[0] != '/' || strlen(folder) + 512 > kPathBytes) return;
   strcpy(g_recording, folder);
+  g_page_bytes = static_cast<uint32_t>(sysconf(_SC_PAGESIZE));
   g_max_chunks = parse_bound(secure_getenv("GSD_MAX_CHUNKS"));
   if (!make_string_table() || !make_lane_key()) return;
   g_process = map_state(guard);

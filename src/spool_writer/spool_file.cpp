@@ -111,10 +111,10 @@ bool write_zeros(int fd, int64_t offset, uint32_t bytes) {
 
 // Allocating first makes a full disk answer before pages are filled, and makes the promise on file systems that decide
 // where data goes only later. Those that cannot allocate (NFS 3) refuse at the writing.
-bool reserve(int fd, int64_t offset, uint32_t bytes) {
+bool reserve(int fd, const PageRange& pages, int64_t offset, uint32_t bytes) {
   int refused;
   do {
-    refused = allocate_file(fd, offset, bytes);
+    refused = allocate_file(fd, pages.offset, pages.bytes);
   } while (refused != 0 && errno == EINTR);
   if (refused != 0 && errno != EOPNOTSUPP && errno != ENOSYS) return false;
   return write_zeros(fd, offset, bytes);
@@ -122,10 +122,24 @@ bool reserve(int fd, int64_t offset, uint32_t bytes) {
 
 }  // namespace
 
+uint32_t g_page_bytes = 4096;
+
+PageRange pages_of(int64_t offset, uint32_t bytes) {
+  const int64_t page = g_page_bytes;
+  const int64_t first = offset / page * page;
+  return {first, (offset + bytes + page - 1) / page * page - first};
+}
+
 void* reserve_and_map(int fd, int64_t offset, uint32_t bytes) {
-  if (!reserve(fd, offset, bytes)) return nullptr;
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
-  return memory == MAP_FAILED ? nullptr : memory;
+  const PageRange pages = pages_of(offset, bytes);
+  if (!reserve(fd, pages, offset, bytes)) return nullptr;
+  void* memory = mmap(nullptr, static_cast<size_t>(pages.bytes), PROT_READ | PROT_WRITE, MAP_SHARED, fd, pages.offset);
+  return memory == MAP_FAILED ? nullptr : static_cast<char*>(memory) + (offset - pages.offset);
+}
+
+void give_memory_back(void* memory, int64_t offset, uint32_t bytes) {
+  const PageRange pages = pages_of(offset, bytes);
+  madvise(static_cast<char*>(memory) - (offset - pages.offset), static_cast<size_t>(pages.bytes), MADV_DONTNEED);
 }
 
 int create_spool(const char* recording, ProcessState& process, SpoolHeader** header) {
@@ -134,6 +148,7 @@ int create_spool(const char* recording, ProcessState& process, SpoolHeader** hea
   const uint32_t pid = process_id();
   const int fd = open_new(recording, host, pid, process.path);
   if (fd < 0) return errno;
+  avoid_copy_on_write(fd);
   struct stat status;
   auto* mapped = static_cast<SpoolHeader*>(reserve_and_map(fd, 0, kHeaderBytes));
   if (mapped == nullptr || !file_status(fd, &status)) {

@@ -6,8 +6,12 @@
 //   ├────────────────────────┤ 4096
 //   │ chunk 0, kChunkBytes   │  record 0 = ChunkHeader (its thread, records committed so far), then records
 //   ├────────────────────────┤
-//   │ chunk 1 …              │  one thread writes one chunk at a time; a full chunk is never touched again
+//   │ chunk 1 …              │  one thread writes one chunk at a time; a full chunk gets no more records, only ends
 //   └────────────────────────┘
+//
+// A program that replaced itself (exec keeps the pid) goes on in <host>-<pid>-2.spool, -3 and so on.
+// A chunk without a ChunkHeader was reserved and never begun. A ChunkHeader inside a chunk names the thread that goes on
+// there after the one before it ended (its `used` is 0); events carry their lane anyway.
 //
 // Every record is 64 bytes. A record is addressed by its index in the file ("event reference"):
 // chunk * kRecordsPerChunk + slot; reference 0 is a chunk header, hence "no event".

@@ -120,6 +120,7 @@ bool make_string_table() {
   void* memory =
       mmap(nullptr, sizeof(Table), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return false;
+  madvise(memory, sizeof(Table), MADV_NOHUGEPAGE);  // it is touched here and there: 2 MiB pages would be mostly air
   g_table = static_cast<Table*>(memory);
   return true;
 }
