@@ -32,7 +32,7 @@ formatting() {
   local program=clang-format-14 version
   command -v "$program" >/dev/null || program=clang-format
   version="$("$program" --version | sed -n 's/.*version \([0-9]*\).*/\1/p')"
-  if files '*.h' '*.c' '*.cpp' '*.cu' | xargs -0 -r -n 16 -P "$(nproc)" "$program" --dry-run -Werror --ferror-limit=3; then
+  if files '*.h' '*.c' '*.cpp' '*.cu' | xargs -0 -r -n 16 -P "$(nproc)" "$program" --dry-run -Werror --ferror-limit=1; then
     return 0
   fi
   if [[ "$version" != 14 ]]; then
