@@ -15,6 +15,20 @@ constexpr std::size_t kRawBytes = std::size_t{256} << 10;
 
 }  // namespace
 
+const char* to_string(Damage damage) {
+  switch (damage) {
+    case Damage::none:
+      return "";
+    case Damage::cut:
+      return "its compressed bytes end too early";
+    case Damage::corrupt:
+      return "its compressed bytes are damaged";
+    case Damage::unreadable:
+      return "it could not be read to its end";
+  }
+  return "";
+}
+
 ByteSource::ByteSource(FileDescriptor file) : file_(std::move(file)), raw_(kRawBytes) {}
 
 Result<ByteSource> ByteSource::open(const std::filesystem::path& path) {
@@ -36,7 +50,7 @@ std::size_t ByteSource::read_raw(char* into, std::size_t capacity) {
   while (filled < capacity) {
     const ssize_t count = ::read(file_.get(), into + filled, capacity - filled);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) damage_ = "it could not be read to its end: " + errno_text(errno);
+    if (count < 0) damage_ = Damage::unreadable;
     if (count <= 0) break;
     filled += static_cast<std::size_t>(count);
   }
@@ -89,10 +103,10 @@ std::size_t ByteSource::read_inflated(char* into, std::size_t capacity) {
     if (step.state == InflateState::member_end) {
       between_members_ = true;
     } else if (step.state == InflateState::damaged) {
-      if (first_member_ || member_bytes_ > 0) damage_ = "its compressed bytes are damaged";
+      if (first_member_ || member_bytes_ > 0) damage_ = Damage::corrupt;
       return filled;
     } else if (step.consumed == 0 && step.produced == 0 && !input_left) {
-      if (damage_.empty()) damage_ = "its compressed bytes end too early";
+      if (damage_ == Damage::none) damage_ = Damage::cut;
       return filled;
     }
   }

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "collectors/import/inflate.h"
@@ -13,6 +12,10 @@
 #include "src/base/result.h"
 
 namespace gradsync {
+
+// Why the bytes end, or may be wrong, against what the file's author meant.
+enum class Damage { none, cut, corrupt, unreadable };
+const char* to_string(Damage damage);  // "its compressed bytes end too early"; empty for none
 
 class ByteSource {
  public:
@@ -23,8 +26,7 @@ class ByteSource {
   std::size_t read(char* into, std::size_t capacity);
 
   bool is_gzip() const { return inflater_ != nullptr; }
-  // Why the bytes end before the file's author meant them to; empty when they do not.
-  const std::string& damage() const { return damage_; }
+  Damage damage() const { return damage_; }
 
  private:
   explicit ByteSource(FileDescriptor file);
@@ -40,7 +42,7 @@ class ByteSource {
   std::size_t next_ = 0, available_ = 0;
   bool between_members_ = false, first_member_ = true, ended_ = false;
   std::uint64_t member_bytes_ = 0;
-  std::string damage_;
+  Damage damage_ = Damage::none;
 };
 
 }  // namespace gradsync

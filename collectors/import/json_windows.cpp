@@ -18,7 +18,8 @@ simdjson::padded_string_view padded(const char* text, std::size_t length) {
 
 }  // namespace
 
-JsonWindows::JsonWindows(ByteSource& source) : source_(source), buffer_(1 + kWindowBytes + kPadding) {}
+JsonWindows::JsonWindows(ByteSource& source, WindowSizes sizes)
+    : source_(source), sizes_(sizes), buffer_(1 + sizes.window_bytes + kPadding) {}
 
 // Makes at least `bytes` of text available, or all that is left.
 void JsonWindows::fill(std::size_t bytes) {
@@ -42,7 +43,7 @@ void JsonWindows::consume(std::size_t bytes) {
 }
 
 Result<void> JsonWindows::find_array() {
-  for (std::size_t size = kWindowBytes;; size *= 2) {
+  for (std::size_t size = sizes_.window_bytes;; size *= 2) {
     fill(size);
     const EventArrayStart start = find_event_array(text());
     if (start.state == ArrayStart::found) {
@@ -69,10 +70,10 @@ void JsonWindows::for_each(ElementVisitor& visitor) {
 }
 
 void JsonWindows::window(ElementVisitor& visitor) {
-  fill(kWindowBytes);
-  const std::optional<std::size_t> cut = last_border(text().substr(0, kWindowBytes));
+  fill(sizes_.window_bytes);
+  const std::optional<std::size_t> cut = last_border(text().substr(0, sizes_.window_bytes));
   if (!cut) {
-    exact_step(visitor);
+    exact_until(offset_ + std::max<std::size_t>(text().size(), 1), visitor);
     return;
   }
   ++stats_.windows;
@@ -167,7 +168,7 @@ void JsonWindows::exact_step(ElementVisitor& visitor) {
     consume(skip);
     if (skip == rest.size()) {
       if (eof_) done_ = true;
-      fill(kWindowBytes);
+      fill(sizes_.window_bytes);
     }
     return;
   }
@@ -238,13 +239,33 @@ void JsonWindows::resynchronise() {
 // The element at the front does not end in the buffer.
 void JsonWindows::drop_unfinished() {
   const std::size_t held = text().size();
-  if (!eof_ && held < kMostEventBytes) {
-    fill(std::min(std::max(2 * held, kWindowBytes), kMostEventBytes));
-    return;
+  if (eof_) {
+    const std::optional<std::size_t> border = next_event_behind_unfinished();
+    if (border) ++stats_.lost;
+    consume(border ? *border : held);
+  } else if (held < sizes_.most_event_bytes) {
+    fill(std::min(std::max(2 * held, sizes_.window_bytes), sizes_.most_event_bytes));
+  } else {
+    ++stats_.lost;
+    consume(last_border(text()).value_or(held));
   }
-  const std::optional<std::size_t> border = eof_ ? next_border(text(), 1) : last_border(text());
-  if (!eof_ || border) ++stats_.lost;
-  consume(border ? *border : held);
+}
+
+// An element that does not end before the text does: normally the file is cut there. But a lost bracket looks the same,
+// and then whole events follow: a border with one behind it is searched for, a few times.
+std::optional<std::size_t> JsonWindows::next_event_behind_unfinished() {
+  constexpr int tries = 16, recoveries = 16;
+  if (recoveries_ == recoveries) return std::nullopt;
+  std::optional<std::size_t> border = next_border(text(), 1);
+  for (int i = 0; i < tries && border; ++i, border = next_border(text(), *border + 1)) {
+    const std::string_view element = trim(text().substr(*border + 1));
+    const Scan scan = scan_value(element);
+    if (scan.state != ScanState::complete || element.substr(0, scan.length).find("\"ph\"") == std::string_view::npos)
+      continue;
+    ++recoveries_;
+    return border;
+  }
+  return std::nullopt;
 }
 
 void JsonWindows::close_array() {

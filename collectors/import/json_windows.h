@@ -17,6 +17,7 @@
 #include <simdjson.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,12 +47,14 @@ struct WindowStats {
   bool closed = false;             // the array's end was there
 };
 
+struct WindowSizes {
+  std::size_t window_bytes = std::size_t{1} << 20;
+  std::size_t most_event_bytes = std::size_t{32} << 20;  // a longer event is lost
+};
+
 class JsonWindows {
  public:
-  static constexpr std::size_t kWindowBytes = std::size_t{1} << 20;
-  static constexpr std::size_t kMostEventBytes = std::size_t{32} << 20;  // a longer event is lost
-
-  explicit JsonWindows(ByteSource& source);
+  explicit JsonWindows(ByteSource& source, WindowSizes sizes = {});
 
   // Reads up to the first element. Error (without `on`): what the text is instead of a list of events.
   Result<void> find_array();
@@ -81,16 +84,19 @@ class JsonWindows {
   void repair(std::size_t length);
   void resynchronise();
   void drop_unfinished();
+  std::optional<std::size_t> next_event_behind_unfinished();
   void close_array();
   void collect_tail();
 
   ByteSource& source_;
+  WindowSizes sizes_;
   simdjson::ondemand::parser parser_;
   std::vector<char> buffer_;  // one spare byte, the text, padding
   std::size_t begin_ = 1, end_ = 1;
   std::uint64_t offset_ = 0;  // of begin_ in the whole text
   bool eof_ = false, done_ = false, bare_ = false;
   unsigned failures_in_a_row_ = 0;
+  int recoveries_ = 0;  // at the end of the text
   std::string head_, tail_;
   WindowStats stats_;
 };

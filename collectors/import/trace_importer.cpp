@@ -239,9 +239,11 @@ ImportStats TraceImporter::finish(const TraceReading& reading) {
     for (const Event& range : ranges) give(range);
   lose(reading.lost, "events of the trace are not valid JSON");
   lose(not_kept_, "more ranges were open at once than a lane can hold");
+  const std::string damage = to_string(reading.damage);
   if (reading.cut)
-    lose(1, "the trace ends in the middle of its events" +
-                (reading.damage.empty() ? std::string{} : ", " + reading.damage));
+    lose(1, "the trace ends in the middle of its events" + (damage.empty() ? damage : ", " + damage));
+  else if (reading.damage == Damage::corrupt)
+    lose(1, "the trace's file is damaged, " + damage);
   lanes_.announce(sink_);
   stats_.cut = reading.cut;
   stats_.bytes = reading.bytes;

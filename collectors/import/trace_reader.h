@@ -3,8 +3,8 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <string>
 
+#include "collectors/import/byte_source.h"
 #include "collectors/import/trace_event.h"
 #include "collectors/import/trace_metadata.h"
 #include "src/base/result.h"
@@ -19,7 +19,7 @@ struct TraceReading {
   std::uint64_t lost = 0;         // could not be read; a lower bound
   std::uint64_t repaired = 0;     // events with bytes that are not UTF-8
   bool cut = false;               // the file ends before its list of events does
-  std::string damage;             // why it ends there, where the file tells (gzip)
+  Damage damage = Damage::none;   // of the file's bytes; corrupt: what was read may be wrong
 };
 
 // Errors: the file cannot be opened; it is not a trace (recognise.h says what it is).
