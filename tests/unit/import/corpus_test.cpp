@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <regex>
 
 #include "collectors/import/decimal.h"
 #include "collectors/import/find_rank.h"
@@ -19,10 +18,14 @@ struct Expected {
   std::optional<std::int64_t> rank, world_size;
 };
 
+// "…; rank=3; world=8; …" → the number behind "rank=".
 std::optional<std::int64_t> number_behind(const std::string& line, const std::string& key) {
-  std::smatch match;
-  if (!std::regex_search(line, match, std::regex("\\b" + key + "=(\\d+)"))) return std::nullopt;
-  return integer_from(match[1].str());
+  for (std::size_t at = line.find(key + "="); at != std::string::npos; at = line.find(key + "=", at + 1)) {
+    if (at > 0 && line[at - 1] != ' ' && line[at - 1] != '\t') continue;  // the end of another key
+    const std::size_t first = at + key.size() + 1;
+    return integer_from(std::string_view(line).substr(first, line.find_first_not_of("0123456789", first) - first));
+  }
+  return std::nullopt;
 }
 
 std::vector<Expected> manifest(const std::filesystem::path& corpus) {

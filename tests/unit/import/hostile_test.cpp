@@ -115,7 +115,7 @@ TEST_CASE("bytes overwritten at random: never more than was there, and the count
   const std::string text = kineto_trace(300);
   std::mt19937 random(22);
   const std::string bytes = "\"{}[],:\\\n\xff 0a";
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < 150; ++round) {
     CAPTURE(round);
     std::string damaged = text;
     const int hits = 1 + static_cast<int>(random() % 5);
@@ -132,7 +132,7 @@ TEST_CASE("bytes overwritten at random: never more than was there, and the count
 TEST_CASE("random bytes behind a beginning that looks right") {
   std::mt19937 random(23);
   const std::string alphabet = "{}[]\",:\\ \n01ab\xc3\xff";
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < 150; ++round) {
     std::string text = R"([{"ph": "X", "name": "a", "ts": 1, "dur": 1, "pid": 1, "tid": 1}, )";
     const std::size_t length = random() % 3'000;
     for (std::size_t i = 0; i < length; ++i) text += alphabet[random() % alphabet.size()];
