@@ -174,16 +174,14 @@ class AttributionAnalyzer final : public Analyzer {
 
   void summarise(const RankTimeline& rank, const Inputs& inputs, Summary& summary) const override {
     const GradientPath path = find_gradient_path(rank, inputs);
-    // A GPU job whose kernels were not recorded cannot be attributed from the host's side.
-    if (rank.fact("device") == "cuda" && !has_kernels(rank)) return;
+    if (!can_attribute(rank)) return;
     StepSummariser summariser(rank, path, summary);
     for (const StepSpan& step : rank.steps) summariser.add(step);
   }
 
   void conclude(const Summary& all, const Inputs& inputs, Conclusions& conclusions) const override {
     if (counted_steps(all).empty()) return;
-    const bool one_clock = inputs.run.hosts.size() <= 1;
-    const std::map<StepKey, CommSplit> splits = split_communication(all, LastArrivals(all, one_clock));
+    const std::map<StepKey, CommSplit> splits = split_communication(all, LastArrivals(all, inputs.one_clock));
     for (const int rank : ranks_in(all)) add_scope(all, rank, splits, conclusions);
     add_scope(all, -1, splits, conclusions);
     add_steps_series(all, splits, conclusions);
@@ -208,9 +206,14 @@ class AttributionAnalyzer final : public Analyzer {
     }
   }
 
-  static bool has_kernels(const RankTimeline& rank) {
-    return std::any_of(rank.events.begin(), rank.events.end(),
-                       [](const Event& event) { return event.kind == Kind::kernel; });
+  // From the device's kernels, or on a CPU job from its phases. A GPU job whose kernels were not recorded cannot be
+  // attributed from the host's side, and a trace of bare operators does not tell what they were for.
+  static bool can_attribute(const RankTimeline& rank) {
+    const bool gpu = rank.fact("device") == "cuda";
+    return std::any_of(rank.events.begin(), rank.events.end(), [gpu](const Event& event) {
+      return event.kind == Kind::kernel || (!gpu && event.kind == Kind::range && event.source != Source::profiler &&
+                                            event.phase != Phase::none);
+    });
   }
 
   // Reported part = median step × Σ part ÷ Σ step, so that the parts add up to the median step.

@@ -45,12 +45,14 @@ class RankMessages {
       const bool compressed = path_.compresses() && (place == path_.place || path_.place == Place::none);
       const std::string_view dtype = rank_.text(*event, "dtype");
       const std::string_view operation = rank_.name(*event);
+      if (place == Place::none && operation == "broadcast") continue;  // buffers, not gradients
       MessageSum& sum = messages_[{group_of(*event), std::string(operation), event->bytes, compressed, false}];
       ++sum.count;
       sum.ns += event->duration();
       sum.exposed_ns += event->duration() - intersect(IntervalSet({{event->start, event->end}}), compute).length();
       if (const std::string_view site = rank_.text(*event, "site"); !site.empty()) sync_sites_[site] += event->duration();
-      if (!compressed && place == Place::hook && is_full_precision(dtype) && operation == "all_reduce")
+      const bool framework = place == Place::none && path_.framework_visible;
+      if (!compressed && (place == Place::hook || framework) && is_full_precision(dtype) && operation == "all_reduce")
         dense_bytes_ += event->bytes;
       if (!compressed) continue;
       wire_bytes_ += event->bytes;
@@ -89,7 +91,7 @@ class RankMessages {
   }
 
   void add_framework() {
-    if (!path_.framework_syncs || !path_.gradient_bytes) return;
+    if (!path_.framework_syncs || path_.framework_visible || !path_.gradient_bytes) return;
     dense_bytes_ += *path_.gradient_bytes;
     const std::vector<std::int64_t> one{*path_.gradient_bytes};
     for (const std::int64_t bytes : path_.bucket_bytes.empty() ? one : path_.bucket_bytes)

@@ -39,7 +39,7 @@ class StragglerAnalyzer final : public Analyzer {
 
   void conclude(const Summary& all, const Inputs& inputs, Conclusions& conclusions) const override {
     const Series* table = all.find(kReady);
-    if (table == nullptr || inputs.run.hosts.size() > 1) return;
+    if (table == nullptr || !inputs.one_clock) return;
     std::map<std::int64_t, std::map<std::int64_t, double>> by_step;  // step → rank → µs
     std::map<std::int64_t, std::vector<double>> late_ms;
     for (const auto& row : table->rows) {

@@ -27,7 +27,7 @@ class TraceJob {
   Result<void> add(const fs::path& path) {
     ImportOptions options;
     ProcessInfo process;
-    process.host = "trace";  // traces carry no host: their clocks are compared with care, see conclude()
+    process.host = "trace";  // traces carry no host
     process.pid = static_cast<std::int64_t>(++files_);
     process.command = path.string();
     process.exited_cleanly = true;
@@ -58,8 +58,7 @@ class TraceJob {
     const std::vector<RankTimeline> ranks = builder_.build();
     inputs_.run.command_line = std::move(command_line);
     inputs_.facts["ranks.source"] = rank_sources_;
-    // Each trace has a clock of its own until they are aligned: more than one host's worth.
-    for (std::size_t i = 0; i < files_; ++i) inputs_.run.hosts.push_back("trace " + std::to_string(i));
+    inputs_.one_clock = files_ == 1;  // each trace has a clock of its own
     Report report = conclude(ranks, std::move(inputs_), rules, options);
     report.command = "analyze";
     return report;

@@ -37,12 +37,13 @@ Summary summarise_all(const std::vector<RankTimeline>& ranks, const std::vector<
   return all;
 }
 
-void complete_run_info(const std::vector<RankTimeline>& ranks, RunInfo& run) {
-  std::set<std::string> hosts(run.hosts.begin(), run.hosts.end());
+void complete_run_info(const std::vector<RankTimeline>& ranks, Inputs& inputs) {
+  RunInfo& run = inputs.run;
+  std::set<std::string> hosts;
   Nanoseconds first = 0, last = 0;
   std::int64_t fewest = -1;
   for (const RankTimeline& rank : ranks) {
-    if (run.hosts.empty() && !rank.process.host.empty()) hosts.insert(rank.process.host);
+    if (!rank.process.host.empty()) hosts.insert(rank.process.host);
     if (!rank.events.empty() && (first == 0 || rank.first_time() < first)) first = rank.first_time();
     last = std::max(last, rank.last_time());
     const auto counted = std::count_if(rank.steps.begin(), rank.steps.end(), [](const StepSpan& s) { return s.counted(); });
@@ -52,7 +53,8 @@ void complete_run_info(const std::vector<RankTimeline>& ranks, RunInfo& run) {
   run.ranks = static_cast<int>(ranks.size());
   run.steps = std::max<std::int64_t>(fewest, 0);
   if (run.seconds == 0 && last > first) run.seconds = static_cast<double>(last - first) * 1e-9;
-  run.clocks = hosts.size() <= 1 ? "one host, one clock" : "several hosts, clocks not aligned";
+  inputs.one_clock = inputs.one_clock && hosts.size() <= 1;
+  run.clocks = inputs.one_clock ? "one clock" : "one for each rank, not aligned";
 }
 
 void note_uncollected(Report& report) {
@@ -70,7 +72,7 @@ void note_uncollected(Report& report) {
 Report conclude(const std::vector<RankTimeline>& ranks, Inputs inputs, const RuleSet& rules,
                 const ExamineOptions& options) {
   load_name_classes(rules, inputs);
-  complete_run_info(ranks, inputs.run);
+  complete_run_info(ranks, inputs);
   const std::vector<std::unique_ptr<Analyzer>> analyzers = all_analyzers();
   const Summary summary = summarise_all(ranks, analyzers, inputs, options.threads);
   Conclusions conclusions;

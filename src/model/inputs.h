@@ -42,6 +42,7 @@ struct Inputs {
   std::optional<FabricFit> fabric;
   std::vector<LoadProfile> loads;
   RunInfo run;
+  bool one_clock = true;                   // stamps of different ranks can be compared
   Facts facts;
   std::vector<Coverage> coverage;
   std::map<std::string, std::string> options;

@@ -151,7 +151,7 @@ class SpoolParser {
     if (record.kind == spool::Kind::string) return;
     if (record.kind == spool::Kind::attribute) return deliver_attribute(record);
     if (kind < static_cast<std::uint8_t>(Kind::step) || kind > static_cast<std::uint8_t>(Kind::window)) {
-      stats_.unknown_kinds += record.kind != spool::Kind::empty;
+      stats_.unknown_kinds += record.kind != spool::Kind::empty && record.kind != spool::Kind::chunk;
       return;
     }
     Event event;

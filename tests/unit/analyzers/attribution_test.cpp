@@ -158,3 +158,10 @@ TEST_CASE("device steps: kernels compute, stream collectives communicate, idlene
   CHECK(part(found, "all", "host_sync") == doctest::Approx(0.05));
   CHECK(part(found, "all", "idle") == doctest::Approx(0.2));
 }
+
+TEST_CASE("a trace of bare operators is not attributed: nothing says what they were for") {
+  const Conclusions found = analyze("process host=n pid=1\nfact rank=0 device=cpu\n" +
+                                    repeat_step(20, 1000, "range none @0..@900 name=aten::mm source=profiler"));
+  CHECK(found.attribution.empty());
+  CHECK_FALSE(found.metrics.value("sync.exposed_ms", "all").has_value());
+}

@@ -56,3 +56,15 @@ TEST_CASE("the hook that is not yet active: how far away its start is") {
   CHECK(*found.metrics.value("compress.steps_until_start", "all") == doctest::Approx(981));
   CHECK(*found.metrics.value("comm.dense_ratio_percent", "all") == doctest::Approx(100));
 }
+
+TEST_CASE("all-reduces that the framework issued in C++ and that were seen are not counted a second time") {
+  const std::string body = kSteps + "collective all_reduce @40000..@60000 bytes=4000000 elements=1000000 dtype=float32 group=w seq={0}\n"
+                                    "collective broadcast @1000..@2000 bytes=640 elements=160 dtype=float32 group=w seq={0}";
+  const Conclusions found = analyze("process host=n pid=1\nfact rank=0 framework=ddp hook.kind=none ddp.gradient_bytes=4000000\n" +
+                                    repeat_step(20, 100000, body));
+  CHECK(*found.metrics.value("comm.bytes_per_step", "all") == doctest::Approx(4000000));
+  CHECK(*found.metrics.value("comm.collectives_per_step", "all") == doctest::Approx(1));
+  CHECK(*found.metrics.value("comm.extrapolated_percent", "all") == doctest::Approx(0));
+  CHECK(*found.metrics.value("comm.dense_ratio_percent", "all") == doctest::Approx(100));
+  CHECK(found.facts.at("compression") == "none");
+}
