@@ -162,10 +162,14 @@ std::map<std::string, double> parts_ms(const StepRow& row, const std::map<StepKe
           {"data", row.ms(StepColumn::data)},           {"idle", row.ms(StepColumn::idle)}};
 }
 
-// Classes that were not measured here are absent; the split needs a fabric fit, which a later stage may add.
-bool measured(const std::string& name, bool any_on_device) {
+// Classes that were not measured here are absent. The start-up part needs a fabric fit, the wait for peers a common
+// clock; kernels are not told apart by their names, so on a device compression is part of compute.
+bool measured(const std::string& name, bool on_device, bool peers_known) {
   if (name == "comm_startup" || name == "comm_transfer" || name == "sched_irq") return false;
-  return any_on_device || (name != "memcpy" && name != "host_sync" && name != "launch");
+  if (name == "comm_peer_wait") return peers_known;
+  if (name == "compress" || name == "decompress") return !on_device;
+  if (name == "memcpy" || name == "host_sync" || name == "launch") return on_device;
+  return true;
 }
 
 class AttributionAnalyzer final : public Analyzer {
@@ -182,8 +186,9 @@ class AttributionAnalyzer final : public Analyzer {
   void conclude(const Summary& all, const Inputs& inputs, Conclusions& conclusions) const override {
     if (counted_steps(all).empty()) return;
     const std::map<StepKey, CommSplit> splits = split_communication(all, LastArrivals(all, inputs.one_clock));
-    for (const int rank : ranks_in(all)) add_scope(all, rank, splits, conclusions);
-    add_scope(all, -1, splits, conclusions);
+    const bool peers_known = inputs.one_clock && ranks_in(all).size() > 1;
+    for (const int rank : ranks_in(all)) add_scope(all, rank, splits, peers_known, conclusions);
+    add_scope(all, -1, splits, peers_known, conclusions);
     add_steps_series(all, splits, conclusions);
   }
 
@@ -217,7 +222,7 @@ class AttributionAnalyzer final : public Analyzer {
   }
 
   // Reported part = median step × Σ part ÷ Σ step, so that the parts add up to the median step.
-  static void add_scope(const Summary& all, int rank, const std::map<StepKey, CommSplit>& splits,
+  static void add_scope(const Summary& all, int rank, const std::map<StepKey, CommSplit>& splits, bool peers_known,
                         Conclusions& conclusions) {
     const std::string scope = rank < 0 ? "all" : "rank:" + std::to_string(rank);
     std::map<std::string, StepMeans> samples;  // scope all: an observation is a step, the mean over ranks
@@ -240,12 +245,12 @@ class AttributionAnalyzer final : public Analyzer {
         sums["phase." + std::string(name)] += row.ms(column);
       }
     }
-    if (total <= 0) return;
+    if (total <= 0 || times.sample().size() < kFewestSteps) return;
     const double scale = *median(times.sample()) / total;
     Attribution attribution{scope, "median", {}};
     for (const auto& [name, means] : samples) {
       const bool phase = name.starts_with("phase.");
-      if (!phase && !measured(name, on_device)) continue;
+      if (!phase && !measured(name, on_device, peers_known)) continue;
       if (phase && on_device) continue;
       if (name == "phase.gradient" && sums[name] == 0) continue;
       const double part = scale * sums[name];

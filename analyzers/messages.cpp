@@ -167,7 +167,7 @@ class MessagesAnalyzer final : public Analyzer {
     if (number(first, 3) == 0)
       add_value(conclusions.metrics, "compress.steps_until_start", "all",
                 static_cast<double>(number(first, 4) - number(first, 5)), steps, "torch_hook");
-    if (steps == 0) return;
+    if (steps < static_cast<std::int64_t>(kFewestSteps)) return;
     const auto per_step = [&](std::int64_t count) { return static_cast<double>(count) / static_cast<double>(steps); };
     if (gradient > 0 && (dense > 0 || compressed > 0))
       add_value(conclusions.metrics, "comm.dense_ratio_percent", "all",
@@ -192,7 +192,7 @@ class MessagesAnalyzer final : public Analyzer {
     if (table == nullptr || paths == nullptr) return;
     std::int64_t steps = 0;
     for (const auto& row : paths->rows) steps += number(row, 9);
-    if (steps == 0 || table->rows.empty()) return;
+    if (steps < static_cast<std::int64_t>(kFewestSteps) || table->rows.empty()) return;
     std::map<std::string, Group> groups;
     std::map<std::tuple<std::string, std::string, std::int64_t>, MessageSum> lines;
     std::int64_t extrapolated = 0;

@@ -49,7 +49,7 @@ class OverlapAnalyzer final : public Analyzer {
       };
       const double step = conclusions.metrics.value("step.time_ms", attribution.scope).value_or(0);
       if (step <= 0) continue;
-      if (const auto peers = attribution.parts_ms.find("comm_peer_wait"); peers_known(all) && peers != attribution.parts_ms.end())
+      if (const auto peers = attribution.parts_ms.find("comm_peer_wait"); peers != attribution.parts_ms.end())
         add_value(conclusions.metrics, "comm.peer_wait_percent", attribution.scope, 100 * peers->second / step,
                   conclusions.metrics.find("step.time_ms", attribution.scope)->n, "attribution");
       const double exposed = part("comm_startup") + part("comm_transfer") + part("comm_unsplit");
@@ -71,9 +71,6 @@ class OverlapAnalyzer final : public Analyzer {
     }
   }
 
-  // One rank alone has nobody to wait for.
-  static bool peers_known(const Summary& all) { return ranks_in(all).size() > 1; }
-
   static void add_compression(const Summary& all, Conclusions& conclusions) {
     double total = 0, late = 0, serial = 0;
     for (const StepRow& row : counted_steps(all)) {
@@ -81,7 +78,7 @@ class OverlapAnalyzer final : public Analyzer {
       late += row.ms(StepColumn::compress_after_backward);
       serial += row.ms(StepColumn::compress) + row.ms(StepColumn::decompress);
     }
-    if (total <= 0) return;
+    if (total <= 0 || counted_steps(all).size() < kFewestSteps) return;
     add_per_step(conclusions, all, "compress.total_ms", "steps",
                  [](const StepRow& row) { return row.ms(StepColumn::compressing); });
     add_with_share(all, conclusions, "compress.serial", [](const StepRow& row) {

@@ -86,8 +86,9 @@ void add_per_step(Conclusions& conclusions, const std::vector<StepRow>& rows, co
     all.add(row[StepColumn::step], *one);
     by_rank["rank:" + std::to_string(row[StepColumn::rank])].push_back(*one);
   }
-  add_sample(conclusions.metrics, name, "all", all.sample(), source);
-  for (const auto& [scope, sample] : by_rank) add_sample(conclusions.metrics, name, scope, sample, source);
+  by_rank["all"] = all.sample();
+  for (const auto& [scope, sample] : by_rank)
+    if (sample.size() >= kFewestSteps) add_sample(conclusions.metrics, name, scope, sample, source);
 }
 
 void add_per_step(Conclusions& conclusions, const Summary& summary, const std::string& name, const std::string& source,

@@ -43,6 +43,9 @@ std::vector<StepRow> deep_steps(const Summary& summary);
 std::vector<StepRow> counted_steps(const Summary& summary, int rank = -1);
 std::vector<int> ranks_in(const Summary& summary);
 
+// Fewer counted steps than these are no sample: what is measured per step is then absent, not shaky.
+inline constexpr std::size_t kFewestSteps = 3;
+
 // A metric over a sample: value = p50, with p10, p90, n and bootstrap resolution. Nothing is added for an empty sample.
 void add_sample(MetricSet& metrics, std::string name, std::string scope, const std::vector<double>& sample,
                 std::string source);
@@ -50,7 +53,7 @@ void add_value(MetricSet& metrics, std::string name, std::string scope, double v
                std::string source);
 
 // add_sample of `value(row)` for each rank, and for scope all: there an observation is a step, the mean over the ranks
-// that have a value. Rows without a value are left out.
+// that have a value. Rows without a value are left out; scopes with fewer than kFewestSteps too.
 void add_per_step(Conclusions& conclusions, const Summary& summary, const std::string& name, const std::string& source,
                   const std::function<std::optional<double>(const StepRow&)>& value);
 // The same over given rows.

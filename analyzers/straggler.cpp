@@ -55,7 +55,7 @@ class StragglerAnalyzer final : public Analyzer {
       ++steps;
       judge_step(times, late_ms, last);
     }
-    if (steps == 0) return;
+    if (steps < static_cast<std::int64_t>(kFewestSteps)) return;
     add_metrics(late_ms, last, steps, conclusions);
   }
 
