@@ -12,12 +12,12 @@
 namespace gradsync {
 namespace {
 
-constexpr std::string_view kBlockedTable = "blocked";  // rank, step, key, start, end: claimed stretches of comm
-constexpr std::string_view kArrivalTable = "arrivals"; // rank, key, time: when the rank was ready for the collective
+constexpr std::string_view kBlockedTable = "blocked";   // rank, step, key, start, end: claimed stretches of comm
+constexpr std::string_view kArrivalTable = "arrivals";  // rank, key, time: when the rank was ready for the collective
 
-const std::vector<std::string> kReportClasses{"compute",     "compress",   "decompress", "comm_peer_wait", "comm_startup",
-                                              "comm_transfer", "comm_unsplit", "memcpy",   "host_sync",      "launch",
-                                              "sched_irq",   "data",       "idle"};
+const std::vector<std::string> kReportClasses{
+    "compute", "compress",  "decompress", "comm_peer_wait", "comm_startup", "comm_transfer", "comm_unsplit",
+    "memcpy",  "host_sync", "launch",     "sched_irq",      "data",         "idle"};
 
 Cell whole(Nanoseconds value) { return static_cast<std::int64_t>(value); }
 
@@ -33,8 +33,8 @@ class StepSummariser {
   void add(const StepSpan& step) {
     const StepActivity seen = observe(rank_, step, path_);
     const Activity claimed = claim(seen.activity, step.interval());
-    std::vector<Cell> row{whole(rank_.rank),      whole(step.number), whole(step.variant),         whole(step.deep),
-                          whole(step.warm_up),    whole(step.start),  whole(step.end - step.start)};
+    std::vector<Cell> row{whole(rank_.rank),   whole(step.number), whole(step.variant),         whole(step.deep),
+                          whole(step.warm_up), whole(step.start),  whole(step.end - step.start)};
     for (const IntervalSet& set : claimed.of) row.push_back(whole(set.length()));
     for (const IntervalSet* set : {&seen.forward, &seen.backward, &seen.optimizer, &seen.gradient})
       row.push_back(whole(set->length()));
@@ -54,8 +54,8 @@ class StepSummariser {
   }
 
   static void add_compression(const StepActivity& seen, const StepSpan& step, std::vector<Cell>& row) {
-    const IntervalSet all = clip(unite(seen.activity[StepClass::compress], seen.activity[StepClass::decompress]),
-                                 step.interval());
+    const IntervalSet all =
+        clip(unite(seen.activity[StepClass::compress], seen.activity[StepClass::decompress]), step.interval());
     row.push_back(whole(all.length()));
     const Interval after{seen.compute_end > 0 ? seen.compute_end : step.end, step.end};
     row.push_back(whole(clip(clip(seen.activity[StepClass::compress], step.interval()), after).length()));
@@ -87,7 +87,8 @@ class StepSummariser {
       const IntervalSet mine = clip(left, blocked.interval);
       left = subtract(left, mine);
       for (const Interval& piece : mine.intervals())
-        blocked_.rows.push_back({whole(rank_.rank), whole(step.number), blocked.key, whole(piece.start), whole(piece.end)});
+        blocked_.rows.push_back(
+            {whole(rank_.rank), whole(step.number), blocked.key, whole(piece.start), whole(piece.end)});
       if (blocked.key != 0 && blocked.arrival != 0)
         arrivals_.rows.push_back({whole(rank_.rank), blocked.key, whole(blocked.arrival)});
     }
@@ -109,7 +110,8 @@ class LastArrivals {
     if (!one_clock || ranks < 2 || table == nullptr) return;
     std::map<std::int64_t, std::map<std::int64_t, std::int64_t>> by_key;  // key → rank → first time
     for (const auto& row : table->rows)
-      by_key[std::get<std::int64_t>(row[1])].try_emplace(std::get<std::int64_t>(row[0]), std::get<std::int64_t>(row[2]));
+      by_key[std::get<std::int64_t>(row[1])].try_emplace(std::get<std::int64_t>(row[0]),
+                                                         std::get<std::int64_t>(row[2]));
     for (const auto& [key, times] : by_key) {
       if (times.size() != ranks) continue;
       std::int64_t last = 0;
@@ -153,13 +155,19 @@ std::map<StepKey, CommSplit> split_communication(const Summary& summary, const L
 std::map<std::string, double> parts_ms(const StepRow& row, const std::map<StepKey, CommSplit>& splits) {
   const auto found = splits.find({row[StepColumn::rank], row[StepColumn::step]});
   const double peer_wait = found == splits.end() ? 0 : static_cast<double>(found->second.peer_wait) * 1e-6;
-  return {{"compute", row.ms(StepColumn::compute)},     {"compress", row.ms(StepColumn::compress)},
-          {"decompress", row.ms(StepColumn::decompress)}, {"comm_peer_wait", peer_wait},
-          {"comm_startup", 0},                          {"comm_transfer", 0},
+  return {{"compute", row.ms(StepColumn::compute)},
+          {"compress", row.ms(StepColumn::compress)},
+          {"decompress", row.ms(StepColumn::decompress)},
+          {"comm_peer_wait", peer_wait},
+          {"comm_startup", 0},
+          {"comm_transfer", 0},
           {"comm_unsplit", row.ms(StepColumn::comm) - peer_wait},
-          {"memcpy", row.ms(StepColumn::memcpy)},       {"host_sync", row.ms(StepColumn::host_sync)},
-          {"launch", row.ms(StepColumn::launch)},       {"sched_irq", row.ms(StepColumn::sched_irq)},
-          {"data", row.ms(StepColumn::data)},           {"idle", row.ms(StepColumn::idle)}};
+          {"memcpy", row.ms(StepColumn::memcpy)},
+          {"host_sync", row.ms(StepColumn::host_sync)},
+          {"launch", row.ms(StepColumn::launch)},
+          {"sched_irq", row.ms(StepColumn::sched_irq)},
+          {"data", row.ms(StepColumn::data)},
+          {"idle", row.ms(StepColumn::idle)}};
 }
 
 // Classes that were not measured here are absent. The start-up part needs a fabric fit, the wait for peers a common
@@ -216,8 +224,8 @@ class AttributionAnalyzer final : public Analyzer {
   static bool can_attribute(const RankTimeline& rank) {
     const bool gpu = rank.fact("device") == "cuda";
     return std::any_of(rank.events.begin(), rank.events.end(), [gpu](const Event& event) {
-      return event.kind == Kind::kernel || (!gpu && event.kind == Kind::range && event.source != Source::profiler &&
-                                            event.phase != Phase::none);
+      return event.kind == Kind::kernel ||
+             (!gpu && event.kind == Kind::range && event.source != Source::profiler && event.phase != Phase::none);
     });
   }
 
@@ -239,8 +247,10 @@ class AttributionAnalyzer final : public Analyzer {
         samples[name].add(step, ms);
         sums[name] += ms;
       }
-      for (const auto& [name, column] : {std::pair{"forward", StepColumn::forward}, {"backward", StepColumn::backward},
-                                         {"optimizer", StepColumn::optimizer}, {"gradient", StepColumn::gradient}}) {
+      for (const auto& [name, column] : {std::pair{"forward", StepColumn::forward},
+                                         {"backward", StepColumn::backward},
+                                         {"optimizer", StepColumn::optimizer},
+                                         {"gradient", StepColumn::gradient}}) {
         samples["phase." + std::string(name)].add(step, row.ms(column));
         sums["phase." + std::string(name)] += row.ms(column);
       }
@@ -254,7 +264,8 @@ class AttributionAnalyzer final : public Analyzer {
       if (phase && on_device) continue;
       if (name == "phase.gradient" && sums[name] == 0) continue;
       const double part = scale * sums[name];
-      add_sample(conclusions.metrics, phase ? name + "_ms" : "attribution." + name + "_ms", scope, means.sample(), "torch_hook");
+      add_sample(conclusions.metrics, phase ? name + "_ms" : "attribution." + name + "_ms", scope, means.sample(),
+                 "torch_hook");
       Metric metric = *conclusions.metrics.find(phase ? name + "_ms" : "attribution." + name + "_ms", scope);
       metric.value = part;
       conclusions.metrics.add(std::move(metric));

@@ -3,8 +3,8 @@
 namespace gradsync {
 namespace {
 
-constexpr std::array<std::string_view, kStepClasses> kNames{"compute", "compress",  "decompress", "comm", "memcpy",
-                                                            "host_sync", "launch", "sched_irq",  "data", "idle"};
+constexpr std::array<std::string_view, kStepClasses> kNames{"compute",   "compress", "decompress", "comm", "memcpy",
+                                                            "host_sync", "launch",   "sched_irq",  "data", "idle"};
 
 }  // namespace
 

@@ -12,7 +12,16 @@ namespace gradsync {
 // In the order in which a nanosecond is claimed. The communication classes are claimed together (`comm`) on one
 // rank and split when the peers are known.
 enum class StepClass : std::size_t {
-  compute, compress, decompress, comm, memcpy, host_sync, launch, sched_irq, data, idle,
+  compute,
+  compress,
+  decompress,
+  comm,
+  memcpy,
+  host_sync,
+  launch,
+  sched_irq,
+  data,
+  idle,
 };
 inline constexpr std::size_t kStepClasses = 10;
 

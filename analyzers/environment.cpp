@@ -13,9 +13,13 @@ namespace gradsync {
 namespace {
 
 // Facts of a process that are the run's when all ranks agree.
-constexpr std::array<std::string_view, 14> kJoined{
-    "backend", "device", "torch", "python", "cuda", "framework", "world_size", "hook.kind", "hook.name",
-    "ddp.bucket_cap_mb", "ddp.parameters", "ddp.gradient_bytes", "deep", "budget.dropped"};
+constexpr std::array<std::string_view, 14> kJoined{"backend",        "device",
+                                                   "torch",          "python",
+                                                   "cuda",           "framework",
+                                                   "world_size",     "hook.kind",
+                                                   "hook.name",      "ddp.bucket_cap_mb",
+                                                   "ddp.parameters", "ddp.gradient_bytes",
+                                                   "deep",           "budget.dropped"};
 
 struct End {
   std::int64_t pid = 0, step = -1, last_ns = 0, clean = 0;
@@ -85,17 +89,16 @@ class EnvironmentAnalyzer final : public Analyzer {
       const std::string scope = "rank:" + std::to_string(cell(0));
       if (cell(6) > 0)
         conclusions.coverage.push_back({"events of " + scope, "", CoverageState::partial,
-                                        "the recording's bound or the disk was full",
-                                        "give -o a folder with more room", cell(6)});
+                                        "the recording's bound or the disk was full", "give -o a folder with more room",
+                                        cell(6)});
       const bool early = anyone_said_goodbye && cell(5) == 0;
-      if (anyone_said_goodbye)
-        add_value(conclusions.metrics, "rank.ended_early", scope, early ? 1 : 0, 1, "spool");
+      if (anyone_said_goodbye) add_value(conclusions.metrics, "rank.ended_early", scope, early ? 1 : 0, 1, "spool");
       if (cell(5) != 0) continue;
       const std::string at = cell(3) >= 0 ? " in step " + std::to_string(cell(3)) : "";
-      conclusions.facts["end." + scope] = "pid " + std::to_string(cell(2)) + " on " + std::get<std::string>(row[1]) +
-                                          " ended without a goodbye" + at;
-      conclusions.coverage.push_back({"end of " + scope, "", CoverageState::partial,
-                                      conclusions.facts["end." + scope], "", 0});
+      conclusions.facts["end." + scope] =
+          "pid " + std::to_string(cell(2)) + " on " + std::get<std::string>(row[1]) + " ended without a goodbye" + at;
+      conclusions.coverage.push_back(
+          {"end of " + scope, "", CoverageState::partial, conclusions.facts["end." + scope], "", 0});
     }
   }
 
@@ -112,16 +115,15 @@ class EnvironmentAnalyzer final : public Analyzer {
     if (!complete && !conclusions.facts.contains("instrumented.reason"))
       conclusions.facts["instrumented.reason"] =
           reason != inputs.facts.end() ? reason->second
-          : seen == 0 ? "no process of the job left training steps"
-                      : std::to_string(seen) + " of " + world + " ranks left training steps";
+          : seen == 0                  ? "no process of the job left training steps"
+                                       : std::to_string(seen) + " of " + world + " ranks left training steps";
   }
 
   static std::size_t ranks_with_steps(const Summary& all) {
     const Series* table = all.find("rank_ends");
     if (table == nullptr) return 0;
-    return static_cast<std::size_t>(std::count_if(table->rows.begin(), table->rows.end(), [](const auto& row) {
-      return std::get<std::int64_t>(row[3]) >= 0;
-    }));
+    return static_cast<std::size_t>(std::count_if(table->rows.begin(), table->rows.end(),
+                                                  [](const auto& row) { return std::get<std::int64_t>(row[3]) >= 0; }));
   }
 };
 

@@ -57,9 +57,13 @@ std::string compression_from_wire(const Wire& wire, std::int64_t steps, std::opt
 }
 
 std::string compression_of_hook(const std::string& kind) {
-  static const std::array<std::pair<std::string_view, std::string_view>, 7> known{
-      {{"fp16_compress", "fp16"}, {"bf16_compress", "bf16"}, {"powersgd", "powersgd"},
-       {"batched_powersgd", "powersgd"}, {"quantization", "quantized"}, {"allreduce", "none"}, {"noop", "none"}}};
+  static const std::array<std::pair<std::string_view, std::string_view>, 7> known{{{"fp16_compress", "fp16"},
+                                                                                   {"bf16_compress", "bf16"},
+                                                                                   {"powersgd", "powersgd"},
+                                                                                   {"batched_powersgd", "powersgd"},
+                                                                                   {"quantization", "quantized"},
+                                                                                   {"allreduce", "none"},
+                                                                                   {"noop", "none"}}};
   for (const auto& [name, compression] : known)
     if (kind == name) return std::string(compression);
   if (kind.starts_with("builtin:")) return kind.find("FP16") != std::string::npos ? "fp16" : "none";
@@ -92,10 +96,10 @@ std::string operator_evidence(const RankTimeline& rank) {
     if (!slot->second) continue;
     if (within(hooks, event) || within(optimizer, event)) return "topk";
     // After backward and before the next optimiser step.
-    const auto next_optimizer = std::find_if(optimizer.begin(), optimizer.end(),
-                                             [&](const Event* o) { return o->start >= event.start; });
-    const auto last_backward = std::find_if(backward.rbegin(), backward.rend(),
-                                            [&](const Event* b) { return b->end <= event.start; });
+    const auto next_optimizer =
+        std::find_if(optimizer.begin(), optimizer.end(), [&](const Event* o) { return o->start >= event.start; });
+    const auto last_backward =
+        std::find_if(backward.rbegin(), backward.rend(), [&](const Event* b) { return b->end <= event.start; });
     if (next_optimizer == optimizer.end() || last_backward == backward.rend()) continue;
     const bool forward_between = std::any_of(rank.events.begin(), rank.events.end(), [&](const Event& f) {
       return f.phase == Phase::forward && f.start >= (*last_backward)->end && f.start < event.start;
@@ -139,10 +143,14 @@ bool framework_reduces(const RankTimeline& rank) {
 
 const char* to_string(Place place) {
   switch (place) {
-    case Place::none: return "none";
-    case Place::hook: return "hook";
-    case Place::after_backward: return "after_backward";
-    case Place::in_step: return "in_step";
+    case Place::none:
+      return "none";
+    case Place::hook:
+      return "hook";
+    case Place::after_backward:
+      return "after_backward";
+    case Place::in_step:
+      return "in_step";
   }
   return "none";
 }

@@ -22,8 +22,8 @@ struct GradientPath {
   std::optional<std::int64_t> gradient_bytes;  // of the trained parameters, at full precision
   std::vector<std::int64_t> bucket_bytes;      // the framework's buckets, launch order
   Place place = Place::none;                   // where the user's own gradient code runs
-  std::string compression = "none";            // none, topk, fp16, bf16, powersgd, quantized, custom; empty = cannot tell
-  bool started = true;                         // false: the hook still waits for its start step
+  std::string compression = "none";  // none, topk, fp16, bf16, powersgd, quantized, custom; empty = cannot tell
+  bool started = true;               // false: the hook still waits for its start step
   std::optional<std::int64_t> start_step;
   bool compresses() const { return started && !compression.empty() && compression != "none"; }
 };

@@ -17,7 +17,8 @@ class HostSyncAnalyzer final : public Analyzer {
     for (const Event& event : rank.events)
       if (event.kind == Kind::host_sync)
         if (const std::string_view site = rank.text(event, "site"); !site.empty())
-          sites[std::string(rank.name(event)) + " at " + std::string(site)] += std::max<Nanoseconds>(event.duration(), 1);
+          sites[std::string(rank.name(event)) + " at " + std::string(site)] +=
+              std::max<Nanoseconds>(event.duration(), 1);
     Series& table = summary.table("host_sync_sites", {"rank", "site", "ns"});
     for (const auto& [site, ns] : sites) table.rows.push_back({std::int64_t{rank.rank}, site, ns});
   }
@@ -25,12 +26,10 @@ class HostSyncAnalyzer final : public Analyzer {
   void conclude(const Summary& all, const Inputs&, Conclusions& conclusions) const override {
     const std::vector<StepRow> steps = counted_steps(all);
     if (steps.empty()) return;
-    add_per_step(conclusions, all, "host_sync.count_per_step", "torch_hook", [](const StepRow& row) {
-      return static_cast<double>(row[StepColumn::host_sync_count]);
-    });
-    add_per_step(conclusions, all, "host_sync.in_hook_per_step", "torch_hook", [](const StepRow& row) {
-      return static_cast<double>(row[StepColumn::host_sync_in_hook]);
-    });
+    add_per_step(conclusions, all, "host_sync.count_per_step", "torch_hook",
+                 [](const StepRow& row) { return static_cast<double>(row[StepColumn::host_sync_count]); });
+    add_per_step(conclusions, all, "host_sync.in_hook_per_step", "torch_hook",
+                 [](const StepRow& row) { return static_cast<double>(row[StepColumn::host_sync_in_hook]); });
     // Without a device there is nothing to leave idle: the time stays compute and the metric absent.
     add_per_step(conclusions, all, "host_sync.ms", "steps", [](const StepRow& row) -> std::optional<double> {
       return row[StepColumn::on_device] != 0 ? std::optional(row.ms(StepColumn::host_sync)) : std::nullopt;

@@ -12,10 +12,11 @@ class LifecycleAnalyzer final : public Analyzer {
   void summarise(const RankTimeline&, const Inputs&, Summary&) const override {}
 
   void conclude(const Summary& all, const Inputs&, Conclusions& conclusions) const override {
-    add_per_step(conclusions, all, "lifecycle.first_send_ms", "torch_hook", [](const StepRow& row) -> std::optional<double> {
-      if (row[StepColumn::first_send] < 0) return std::nullopt;
-      return row.ms(StepColumn::first_send);
-    });
+    add_per_step(conclusions, all, "lifecycle.first_send_ms", "torch_hook",
+                 [](const StepRow& row) -> std::optional<double> {
+                   if (row[StepColumn::first_send] < 0) return std::nullopt;
+                   return row.ms(StepColumn::first_send);
+                 });
     add_per_step(conclusions, all, "lifecycle.sent_after_backward_percent", "torch_hook",
                  [](const StepRow& row) -> std::optional<double> {
                    const std::int64_t bytes = row[StepColumn::sent_bytes];

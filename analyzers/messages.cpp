@@ -12,12 +12,13 @@
 namespace gradsync {
 namespace {
 
-constexpr std::string_view kMessages = "message_sums";  // rank, group, op, bytes, compressed, framework, count, ns, exposed ns
-constexpr std::string_view kPaths = "gradient_paths";   // one row per rank
+constexpr std::string_view kMessages =
+    "message_sums";  // rank, group, op, bytes, compressed, framework, count, ns, exposed ns
+constexpr std::string_view kPaths = "gradient_paths";  // one row per rank
 
 const std::vector<std::string> kPathColumns{
-    "rank",        "compression", "place",       "started",        "start_step",     "last_step", "gradient_bytes",
-    "dense_bytes", "wire_bytes",  "steps",       "index_all_reduces", "compressed", "where_compress", "where_sync"};
+    "rank",        "compression", "place", "started",           "start_step", "last_step",      "gradient_bytes",
+    "dense_bytes", "wire_bytes",  "steps", "index_all_reduces", "compressed", "where_compress", "where_sync"};
 
 bool is_integer_type(std::string_view dtype) { return dtype.find("int") != std::string_view::npos; }
 bool is_full_precision(std::string_view dtype) { return dtype.ends_with("float32") || dtype.ends_with("float64"); }
@@ -26,7 +27,8 @@ struct MessageSum {
   std::int64_t count = 0, ns = 0, exposed_ns = 0;
 };
 
-using MessageKey = std::tuple<std::string, std::string, std::int64_t, bool, bool>;  // group, op, bytes, compressed, framework
+using MessageKey =
+    std::tuple<std::string, std::string, std::int64_t, bool, bool>;  // group, op, bytes, compressed, framework
 
 // Sums one rank's counted steps.
 class RankMessages {
@@ -50,7 +52,8 @@ class RankMessages {
       ++sum.count;
       sum.ns += event->duration();
       sum.exposed_ns += event->duration() - intersect(IntervalSet({{event->start, event->end}}), compute).length();
-      if (const std::string_view site = rank_.text(*event, "site"); !site.empty()) sync_sites_[site] += event->duration();
+      if (const std::string_view site = rank_.text(*event, "site"); !site.empty())
+        sync_sites_[site] += event->duration();
       const bool framework = place == Place::none && path_.framework_visible;
       if (!compressed && (place == Place::hook || framework) && is_full_precision(dtype) && operation == "all_reduce")
         dense_bytes_ += event->bytes;
@@ -106,13 +109,14 @@ class RankMessages {
                                                      : event.kind == Kind::collective && path_.place != Place::none &&
                                                            place_of(rank_, step, event) == path_.place;
       if (!in_path) continue;
-      if (const std::string_view site = rank_.text(event, "site"); !site.empty()) compress_sites_[site] += event.duration();
+      if (const std::string_view site = rank_.text(event, "site"); !site.empty())
+        compress_sites_[site] += event.duration();
     }
   }
 
   static std::string worst(const std::map<std::string_view, Nanoseconds>& sites) {
-    const auto most = std::max_element(sites.begin(), sites.end(),
-                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto most =
+        std::max_element(sites.begin(), sites.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     return most == sites.end() ? std::string{} : std::string(most->first);
   }
 
@@ -160,7 +164,8 @@ class MessagesAnalyzer final : public Analyzer {
     const auto& first = table->rows.front();
     if (!text(first, 1).empty()) facts["compression"] = text(first, 1);
     facts["compression.place"] = text(first, 2);
-    if (text(first, 1) != "none" && !text(first, 1).empty()) facts["compression.started"] = number(first, 3) != 0 ? "yes" : "no";
+    if (text(first, 1) != "none" && !text(first, 1).empty())
+      facts["compression.started"] = number(first, 3) != 0 ? "yes" : "no";
     if (number(first, 4) >= 0) facts["compression.start_step"] = std::to_string(number(first, 4));
     if (!text(first, 12).empty()) facts["where.compress"] = text(first, 12);
     if (!text(first, 13).empty()) facts["where.sync"] = text(first, 13);
@@ -212,7 +217,9 @@ class MessagesAnalyzer final : public Analyzer {
       line.ns += number(row, 7);
       line.exposed_ns += number(row, 8);
     }
-    const auto per_step = [steps](std::int64_t value) { return static_cast<double>(value) / static_cast<double>(steps); };
+    const auto per_step = [steps](std::int64_t value) {
+      return static_cast<double>(value) / static_cast<double>(steps);
+    };
     for (const auto& [scope, group] : groups) {
       add_value(conclusions.metrics, "comm.collectives_per_step", scope, per_step(group.count), steps, "torch_hook");
       add_value(conclusions.metrics, "comm.bytes_per_step", scope, per_step(group.bytes), steps, "torch_hook");
@@ -223,7 +230,8 @@ class MessagesAnalyzer final : public Analyzer {
       conclusions.metrics.add(size);
     }
     add_value(conclusions.metrics, "comm.extrapolated_percent", "all",
-              100.0 * static_cast<double>(extrapolated) / static_cast<double>(groups["all"].count), steps, "torch_hook");
+              100.0 * static_cast<double>(extrapolated) / static_cast<double>(groups["all"].count), steps,
+              "torch_hook");
     Series& series = conclusions.series["messages"];
     series.name = "messages";
     series.columns = {"group", "op", "bytes", "count_per_step", "total_ms", "exposed_ms"};

@@ -20,7 +20,8 @@ class ObserverAnalyzer final : public Analyzer {
     summary.table("observer", {"rank", "self_ns", "observed_ns"})
         .rows.push_back({std::int64_t{rank.rank}, static_cast<std::int64_t>(rank.process.self_ns), observed});
     if (rank.clock_residual_us)
-      summary.table("clock", {"rank", "residual_us"}).rows.push_back({std::int64_t{rank.rank}, *rank.clock_residual_us});
+      summary.table("clock", {"rank", "residual_us"})
+          .rows.push_back({std::int64_t{rank.rank}, *rank.clock_residual_us});
   }
 
   void conclude(const Summary& all, const Inputs& inputs, Conclusions& conclusions) const override {

@@ -31,16 +31,14 @@ class OverlapAnalyzer final : public Analyzer {
   static void add_with_share(const Summary& all, Conclusions& conclusions, const std::string& stem,
                              const std::function<double(const StepRow&)>& ms) {
     add_per_step(conclusions, all, stem + "_ms", "steps", ms);
-    add_per_step(conclusions, all, stem + "_percent", "steps", [&ms](const StepRow& row) {
-      return 100 * ms(row) / row.ms(StepColumn::time);
-    });
+    add_per_step(conclusions, all, stem + "_percent", "steps",
+                 [&ms](const StepRow& row) { return 100 * ms(row) / row.ms(StepColumn::time); });
   }
 
   static void add_shares(const Summary& all, Conclusions& conclusions) {
     add_with_share(all, conclusions, "sync.exposed", exposed_ms);
-    add_per_step(conclusions, all, "data.share_percent", "steps", [](const StepRow& row) {
-      return 100 * row.ms(StepColumn::data) / row.ms(StepColumn::time);
-    });
+    add_per_step(conclusions, all, "data.share_percent", "steps",
+                 [](const StepRow& row) { return 100 * row.ms(StepColumn::data) / row.ms(StepColumn::time); });
     // Peer wait is cut out: from the attribution, where it was split.
     for (const Attribution& attribution : conclusions.attribution) {
       const auto part = [&attribution](const char* name) {
@@ -53,8 +51,7 @@ class OverlapAnalyzer final : public Analyzer {
         add_value(conclusions.metrics, "comm.peer_wait_percent", attribution.scope, 100 * peers->second / step,
                   conclusions.metrics.find("step.time_ms", attribution.scope)->n, "attribution");
       const double exposed = part("comm_startup") + part("comm_transfer") + part("comm_unsplit");
-      const auto steps = static_cast<std::int64_t>(
-          conclusions.metrics.find("step.time_ms", attribution.scope)->n);
+      const auto steps = static_cast<std::int64_t>(conclusions.metrics.find("step.time_ms", attribution.scope)->n);
       Metric own;
       own.name = "comm.exposed_ms";
       own.scope = attribution.scope;
@@ -81,9 +78,8 @@ class OverlapAnalyzer final : public Analyzer {
     if (total <= 0 || counted_steps(all).size() < kFewestSteps) return;
     add_per_step(conclusions, all, "compress.total_ms", "steps",
                  [](const StepRow& row) { return row.ms(StepColumn::compressing); });
-    add_with_share(all, conclusions, "compress.serial", [](const StepRow& row) {
-      return row.ms(StepColumn::compress) + row.ms(StepColumn::decompress);
-    });
+    add_with_share(all, conclusions, "compress.serial",
+                   [](const StepRow& row) { return row.ms(StepColumn::compress) + row.ms(StepColumn::decompress); });
     const auto steps = static_cast<std::int64_t>(counted_steps(all).size());
     double compress_only = 0;
     for (const StepRow& row : counted_steps(all)) compress_only += row.ms(StepColumn::compress);

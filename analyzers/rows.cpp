@@ -7,12 +7,37 @@
 namespace gradsync {
 
 const std::vector<std::string>& step_columns() {
-  static const std::vector<std::string> columns{
-      "rank", "step", "variant", "deep", "warm_up", "start_ns", "time_ns",
-      "compute", "compress", "decompress", "comm", "memcpy", "host_sync", "launch", "sched_irq", "data", "idle",
-      "forward", "backward", "optimizer", "gradient",
-      "communicating", "communicating_beside_compute", "compressing", "compress_after_backward",
-      "host_sync_count", "host_sync_in_hook", "first_send", "sent_bytes", "sent_after_backward_bytes", "on_device"};
+  static const std::vector<std::string> columns{"rank",
+                                                "step",
+                                                "variant",
+                                                "deep",
+                                                "warm_up",
+                                                "start_ns",
+                                                "time_ns",
+                                                "compute",
+                                                "compress",
+                                                "decompress",
+                                                "comm",
+                                                "memcpy",
+                                                "host_sync",
+                                                "launch",
+                                                "sched_irq",
+                                                "data",
+                                                "idle",
+                                                "forward",
+                                                "backward",
+                                                "optimizer",
+                                                "gradient",
+                                                "communicating",
+                                                "communicating_beside_compute",
+                                                "compressing",
+                                                "compress_after_backward",
+                                                "host_sync_count",
+                                                "host_sync_in_hook",
+                                                "first_send",
+                                                "sent_bytes",
+                                                "sent_after_backward_bytes",
+                                                "on_device"};
   return columns;
 }
 

@@ -36,9 +36,7 @@ class StepObserver {
   }
 
  private:
-  bool on_training_lane(const Event& event) const {
-    return !rank_.training_lane || event.lane == *rank_.training_lane;
-  }
+  bool on_training_lane(const Event& event) const { return !rank_.training_lane || event.lane == *rank_.training_lane; }
 
   void sort_events() {
     const RankTimeline::Range range = rank_.beginning_in(step_.interval());
@@ -66,13 +64,26 @@ class StepObserver {
 
   void sort_range(const Event& event) {
     switch (event.phase) {
-      case Phase::forward: forward_.push_back(&event); break;
-      case Phase::backward: backward_.push_back(&event); break;
-      case Phase::optimizer: optimizer_.push_back(&event); break;
-      case Phase::data: data_.push_back({event.start, event.end}); break;
-      case Phase::compress: compress_.push_back({event.start, event.end}); break;
-      case Phase::decompress: decompress_.push_back({event.start, event.end}); break;
-      case Phase::none: break;
+      case Phase::forward:
+        forward_.push_back(&event);
+        break;
+      case Phase::backward:
+        backward_.push_back(&event);
+        break;
+      case Phase::optimizer:
+        optimizer_.push_back(&event);
+        break;
+      case Phase::data:
+        data_.push_back({event.start, event.end});
+        break;
+      case Phase::compress:
+        compress_.push_back({event.start, event.end});
+        break;
+      case Phase::decompress:
+        decompress_.push_back({event.start, event.end});
+        break;
+      case Phase::none:
+        break;
     }
   }
 
@@ -85,7 +96,8 @@ class StepObserver {
       if (result_.backward_start == 0) result_.backward_start = event->start;
       result_.compute_end = known ? compute_end : event->source == Source::nvtx ? event->end : 0;
       if (!known || !on_training_lane(*event)) continue;
-      Blocked tail{{compute_end, event->end}, key_of("framework", static_cast<std::uint64_t>(step_.number)), compute_end};
+      Blocked tail{
+          {compute_end, event->end}, key_of("framework", static_cast<std::uint64_t>(step_.number)), compute_end};
       if (path_.framework_syncs || path_.place == Place::hook) result_.blocked.push_back(tail);
     }
   }
@@ -204,7 +216,8 @@ class StepObserver {
     result_.optimizer = useful(optimizer_compute_);
     result_.gradient = useful(gradient_compute_);
     Activity& activity = result_.activity;
-    activity[StepClass::compute] = unite(unite(result_.forward, result_.backward), unite(result_.optimizer, result_.gradient));
+    activity[StepClass::compute] =
+        unite(unite(result_.forward, result_.backward), unite(result_.optimizer, result_.gradient));
     activity[StepClass::compress] = compress;
     activity[StepClass::decompress] = decompress;
     activity[StepClass::comm] = waiting;

@@ -22,8 +22,8 @@ namespace gradsync {
 // A stretch in which the training thread was blocked on communication.
 struct Blocked {
   Interval interval;
-  std::int64_t key = 0;      // the same on every rank for the same collective; 0 = unknown
-  Nanoseconds arrival = 0;   // when this rank was ready for it
+  std::int64_t key = 0;     // the same on every rank for the same collective; 0 = unknown
+  Nanoseconds arrival = 0;  // when this rank was ready for it
 };
 
 struct StepActivity {
@@ -31,11 +31,11 @@ struct StepActivity {
   IntervalSet forward, backward, optimizer, gradient;  // parts of useful compute
   IntervalSet communicating;                           // issue … completion of gradient collectives
   std::vector<Blocked> blocked;
-  std::vector<const Event*> collectives;               // gradient collectives that began in this step
+  std::vector<const Event*> collectives;  // gradient collectives that began in this step
   std::vector<const Event*> host_syncs;
-  Nanoseconds backward_start = 0;                      // first backward; 0 = none
-  Nanoseconds compute_end = 0;                         // last gradient computed; 0 = not known
-  bool on_device = false;                              // judged by the device's time
+  Nanoseconds backward_start = 0;  // first backward; 0 = none
+  Nanoseconds compute_end = 0;     // last gradient computed; 0 = not known
+  bool on_device = false;          // judged by the device's time
 };
 
 StepActivity observe(const RankTimeline& rank, const StepSpan& step, const GradientPath& path);

@@ -49,7 +49,8 @@ class StepTimeAnalyzer final : public Analyzer {
         fewest = fewest < 0 ? count : std::min(fewest, count);
       }
     }
-    add_value(conclusions.metrics, "step.count", "all", static_cast<double>(std::max<std::int64_t>(fewest, 0)), 1, "steps");
+    add_value(conclusions.metrics, "step.count", "all", static_cast<double>(std::max<std::int64_t>(fewest, 0)), 1,
+              "steps");
     conclusions.facts["steps.warm_up"] = std::to_string(warm_up) + " steps of all ranks left out as warm-up";
     if (deep.size() >= 3 && plain.contains("all")) {
       const double ratio = *median(deep) / *median(plain["all"]);

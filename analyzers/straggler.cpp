@@ -61,7 +61,8 @@ class StragglerAnalyzer final : public Analyzer {
 
  private:
   static void judge_step(const std::map<std::int64_t, double>& times,
-                         std::map<std::int64_t, std::vector<double>>& late_ms, std::map<std::int64_t, std::int64_t>& last) {
+                         std::map<std::int64_t, std::vector<double>>& late_ms,
+                         std::map<std::int64_t, std::int64_t>& last) {
     auto latest = times.begin();
     for (auto one = times.begin(); one != times.end(); ++one) {
       std::vector<double> others;
@@ -74,7 +75,8 @@ class StragglerAnalyzer final : public Analyzer {
   }
 
   static void add_metrics(const std::map<std::int64_t, std::vector<double>>& late_ms,
-                          const std::map<std::int64_t, std::int64_t>& last, std::int64_t steps, Conclusions& conclusions) {
+                          const std::map<std::int64_t, std::int64_t>& last, std::int64_t steps,
+                          Conclusions& conclusions) {
     const double residual_us =
         std::max(conclusions.metrics.value("clock.residual_us", "all").value_or(0), kSharedClockResidualUs);
     for (const auto& [rank, sample] : late_ms) {

@@ -119,8 +119,8 @@ class ProcessWatch final : public Collector {
     for (const auto& [pid, process] : seen_) {
       if (!is_python(process)) continue;
       const std::string suffix = "-" + std::to_string(pid);
-      const bool said_hello = std::any_of(greeted.begin(), greeted.end(),
-                                          [&](const std::string& stem) { return stem.ends_with(suffix); });
+      const bool said_hello =
+          std::any_of(greeted.begin(), greeted.end(), [&](const std::string& stem) { return stem.ends_with(suffix); });
       std::string command;
       for (const std::string& argument : process.arguments) command += (command.empty() ? "" : " ") + argument;
       series.rows.push_back({pid, process.parent, command.substr(0, 200), std::int64_t{said_hello}});
@@ -135,8 +135,8 @@ class ProcessWatch final : public Collector {
  private:
   void watch() {
     using std::chrono::milliseconds;
-    const milliseconds looks[] = {milliseconds(50), milliseconds(150), milliseconds(300), milliseconds(500),
-                                  milliseconds(1000), milliseconds(2000)};
+    const milliseconds looks[] = {milliseconds(50),  milliseconds(150),  milliseconds(300),
+                                  milliseconds(500), milliseconds(1000), milliseconds(2000)};
     std::unique_lock lock(mutex_);
     for (std::size_t look = 0;; ++look) {
       const milliseconds pause = look < std::size(looks) ? looks[look] : milliseconds(5000);

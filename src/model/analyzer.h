@@ -35,8 +35,8 @@ struct Conclusions {
   MetricSet metrics;
   SeriesSet series;
   std::vector<Attribution> attribution;
-  Facts facts;                      // found by analysis (compression, worst call site); shown in the report
-  std::vector<Coverage> coverage;   // found by analysis (a rank that ended early)
+  Facts facts;                     // found by analysis (compression, worst call site); shown in the report
+  std::vector<Coverage> coverage;  // found by analysis (a rank that ended early)
 };
 
 class Analyzer {

@@ -14,12 +14,12 @@
 namespace gradsync {
 
 struct CollectorContext {
-  std::filesystem::path recording;            // absolute
-  std::filesystem::path library;              // libgradsync_inject.so, absolute
-  std::filesystem::path torch_shim;           // folder with sitecustomize.py, absolute
-  std::filesystem::path root = "/";           // --root: below it /proc and /sys
+  std::filesystem::path recording;   // absolute
+  std::filesystem::path library;     // libgradsync_inject.so, absolute
+  std::filesystem::path torch_shim;  // folder with sitecustomize.py, absolute
+  std::filesystem::path root = "/";  // --root: below it /proc and /sys
   std::vector<std::string> command_line;
-  std::map<std::string, std::string> options; // deep, steps, budget, quality
+  std::map<std::string, std::string> options;  // deep, steps, budget, quality
 };
 
 // Environment of the job, name → value; a collector adds to what it finds there.

@@ -26,13 +26,13 @@ struct Event {
   LaneId lane{};
   std::uint32_t step = kNoStep;  // the writer's step counter; the timeline assigns steps by time
   NameId name = NameId::none;
-  Nanoseconds start = 0;         // CLOCK_MONOTONIC of the writer's host until the timeline aligns ranks
-  Nanoseconds end = 0;           // 0 = never ended
-  std::uint64_t correlation = 0; // reference of a related event of the same process
+  Nanoseconds start = 0;          // CLOCK_MONOTONIC of the writer's host until the timeline aligns ranks
+  Nanoseconds end = 0;            // 0 = never ended
+  std::uint64_t correlation = 0;  // reference of a related event of the same process
   std::int64_t bytes = 0;
-  NameId group = NameId::none;   // communicator; steps: variant number
+  NameId group = NameId::none;  // communicator; steps: variant number
   std::uint32_t sequence = 0;
-  std::uint64_t reference = 0;   // this event's own reference within its process
+  std::uint64_t reference = 0;  // this event's own reference within its process
 
   Nanoseconds duration() const { return end > start ? end - start : 0; }
   bool has(std::uint8_t flag) const { return (flags & flag) != 0; }

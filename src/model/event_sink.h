@@ -15,12 +15,12 @@ struct ProcessInfo {
   std::int64_t pid = 0;
   std::int64_t parent_pid = 0;
   std::string command;
-  Nanoseconds monotonic = 0;   // both clocks, read together when recording began; 0 = unknown
+  Nanoseconds monotonic = 0;  // both clocks, read together when recording began; 0 = unknown
   Nanoseconds realtime = 0;
-  bool exited_cleanly = false; // said goodbye
-  Nanoseconds exit_time = 0;   // 0 = did not
-  std::uint64_t lost = 0;      // events this process knows it dropped
-  std::uint64_t self_ns = 0;   // time spent in our own callbacks
+  bool exited_cleanly = false;  // said goodbye
+  Nanoseconds exit_time = 0;    // 0 = did not
+  std::uint64_t lost = 0;       // events this process knows it dropped
+  std::uint64_t self_ns = 0;    // time spent in our own callbacks
 };
 
 struct LaneInfo {

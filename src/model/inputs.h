@@ -38,16 +38,16 @@ struct NameClass {
 };
 
 struct Inputs {
-  SeriesSet series;                        // from collectors
+  SeriesSet series;  // from collectors
   std::optional<FabricFit> fabric;
   std::vector<LoadProfile> loads;
   RunInfo run;
-  bool one_clock = true;                   // stamps of different ranks can be compared
+  bool one_clock = true;  // stamps of different ranks can be compared
   Facts facts;
   std::vector<Coverage> coverage;
   std::map<std::string, std::string> options;
-  std::vector<NameClass> operator_classes; // profiler operators and kernels (rules/kernels.toml)
-  std::vector<NameClass> range_classes;    // NVTX ranges of native jobs (rules/kernels.toml)
+  std::vector<NameClass> operator_classes;  // profiler operators and kernels (rules/kernels.toml)
+  std::vector<NameClass> range_classes;     // NVTX ranges of native jobs (rules/kernels.toml)
 };
 
 }  // namespace gradsync

@@ -6,7 +6,6 @@
 namespace gradsync {
 namespace {
 
-
 // rank:2 before rank:10.
 bool natural_less(const std::string& a, const std::string& b) {
   long left = 0, right = 0;
@@ -22,7 +21,8 @@ bool natural_less(const std::string& a, const std::string& b) {
 std::string unit_of(std::string_view name) {
   const std::string_view bare = name.substr(0, name.find('@'));
   for (const std::string_view unit : {std::string_view("gbytes_per_s"), std::string_view("per_s")})
-    if (bare.ends_with(unit) && bare.size() > unit.size() && (bare[bare.size() - unit.size() - 1] == '_' || bare[bare.size() - unit.size() - 1] == '.'))
+    if (bare.ends_with(unit) && bare.size() > unit.size() &&
+        (bare[bare.size() - unit.size() - 1] == '_' || bare[bare.size() - unit.size() - 1] == '.'))
       return std::string(unit);
   const std::size_t before_last = bare.find_last_of("_.");  // host_sync.ms
   if (before_last == std::string_view::npos) return "1";

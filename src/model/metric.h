@@ -13,12 +13,12 @@ namespace gradsync {
 
 struct Metric {
   std::string name;
-  std::string scope = "all";          // all, rank:N, host:H, device:D, group:G, layer:L, thread:T, variant:V
-  double value = 0;                   // the headline: a median unless the name says otherwise
-  std::int64_t n = 1;                 // observations behind it
+  std::string scope = "all";  // all, rank:N, host:H, device:D, group:G, layer:L, thread:T, variant:V
+  double value = 0;           // the headline: a median unless the name says otherwise
+  std::int64_t n = 1;         // observations behind it
   std::optional<double> p10, p50, p90;
-  std::string source;                 // torch_hook, profiler, ddp_logger, …
-  std::optional<double> resolution;   // smallest effect that would have shown in 90 % of bootstrap draws
+  std::string source;                // torch_hook, profiler, ddp_logger, …
+  std::optional<double> resolution;  // smallest effect that would have shown in 90 % of bootstrap draws
 
   // The unit, from the name's last word: "ms", "us", "percent", "bytes", "1", …
   std::string unit() const;

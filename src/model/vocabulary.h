@@ -7,14 +7,36 @@
 namespace gradsync {
 
 enum class Kind : std::uint8_t {
-  empty = 0, step = 4, range = 5, collective = 6, wait = 7, host_sync = 8, host_call = 9, kernel = 10, copy = 11,
-  memset = 12, sched_wait = 13, irq = 14, softirq = 15, loss = 16, mark = 17, window = 18,
+  empty = 0,
+  step = 4,
+  range = 5,
+  collective = 6,
+  wait = 7,
+  host_sync = 8,
+  host_call = 9,
+  kernel = 10,
+  copy = 11,
+  memset = 12,
+  sched_wait = 13,
+  irq = 14,
+  softirq = 15,
+  loss = 16,
+  mark = 17,
+  window = 18,
 };
 
 enum class Phase : std::uint8_t { none = 0, forward, backward, optimizer, data, compress, decompress };
 
 enum class Source : std::uint8_t {
-  unknown = 0, torch_hook, nvtx, nccl_nvtx, profiler, cupti, host, doctor, ddp_logger,
+  unknown = 0,
+  torch_hook,
+  nvtx,
+  nccl_nvtx,
+  profiler,
+  cupti,
+  host,
+  doctor,
+  ddp_logger,
 };
 
 inline constexpr std::uint8_t kFlagDeep = 1;

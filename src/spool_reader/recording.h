@@ -21,7 +21,7 @@ struct Hello {
   std::string executable;
   std::vector<std::string> arguments;
   std::string python;
-  int rank = -1;        // RANK in its environment; -1 = not set
+  int rank = -1;  // RANK in its environment; -1 = not set
   int world_size = -1;
 };
 

@@ -33,8 +33,8 @@ class RangeNames {
  public:
   explicit RangeNames(const std::vector<NameClass>& classes) {
     for (const NameClass& entry : classes)
-      patterns_.emplace_back(std::regex(entry.pattern, std::regex::ECMAScript | std::regex::icase | std::regex::optimize),
-                             entry.meaning);
+      patterns_.emplace_back(
+          std::regex(entry.pattern, std::regex::ECMAScript | std::regex::icase | std::regex::optimize), entry.meaning);
   }
 
   const std::string& meaning(NameId id, std::string_view name) {
@@ -71,9 +71,8 @@ std::optional<LaneId> find_training_lane(const RankTimeline& rank) {
         event.source != Source::profiler)
       ++votes[event.lane];
   if (votes.empty()) return std::nullopt;
-  return std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) {
-           return a.second < b.second;
-         })->first;
+  return std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
 }
 
 }  // namespace

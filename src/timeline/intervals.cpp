@@ -6,8 +6,7 @@ namespace gradsync {
 
 IntervalSet::IntervalSet(std::vector<Interval> intervals) {
   std::erase_if(intervals, [](const Interval& interval) { return interval.end <= interval.start; });
-  std::sort(intervals.begin(), intervals.end(),
-            [](const Interval& a, const Interval& b) { return a.start < b.start; });
+  std::sort(intervals.begin(), intervals.end(), [](const Interval& a, const Interval& b) { return a.start < b.start; });
   for (const Interval& next : intervals) {
     if (!intervals_.empty() && next.start <= intervals_.back().end)
       intervals_.back().end = std::max(intervals_.back().end, next.end);

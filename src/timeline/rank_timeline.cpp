@@ -6,11 +6,16 @@ namespace gradsync {
 
 const char* to_string(StepSource source) {
   switch (source) {
-    case StepSource::none: return "none";
-    case StepSource::hook: return "hook";
-    case StepSource::nvtx: return "nvtx";
-    case StepSource::profiler: return "profiler";
-    case StepSource::repetition: return "repetition";
+    case StepSource::none:
+      return "none";
+    case StepSource::hook:
+      return "hook";
+    case StepSource::nvtx:
+      return "nvtx";
+    case StepSource::profiler:
+      return "profiler";
+    case StepSource::repetition:
+      return "repetition";
   }
   return "none";
 }

@@ -50,8 +50,8 @@ class RankTimeline {
   ProcessInfo process;
   StepSource step_source = StepSource::none;
   std::vector<LaneInfo> lanes;
-  std::vector<Event> events;      // by start, then reference
-  std::vector<StepSpan> steps;    // by start; disjoint
+  std::vector<Event> events;    // by start, then reference
+  std::vector<StepSpan> steps;  // by start; disjoint
   Facts facts;
   std::optional<double> clock_residual_us;  // of its deep windows, worst
   std::optional<LaneId> training_lane;      // the thread that runs backward

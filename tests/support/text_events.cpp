@@ -75,7 +75,8 @@ class Feeder {
     Fields rest;
     for (const auto& [key, value] : line.fields)
       if (!field(key, value, event)) rest[key] = value;
-    if (event.kind == Kind::wait && event.correlation != 0) event.correlation = ids_[static_cast<std::int64_t>(event.correlation)];
+    if (event.kind == Kind::wait && event.correlation != 0)
+      event.correlation = ids_[static_cast<std::int64_t>(event.correlation)];
     sink_.event(event);
     for (const auto& [key, value] : rest) attribute(event.reference, key, value);
   }
@@ -87,7 +88,8 @@ class Feeder {
       event.end = number(word.substr(dots + 2)) * 1000;
     } else if (event.kind == Kind::step) {
       event.step = static_cast<std::uint32_t>(number(word));
-    } else if (event.kind == Kind::range && event.phase == Phase::none && (word == "none" || phase_from(word) != Phase::none)) {
+    } else if (event.kind == Kind::range && event.phase == Phase::none &&
+               (word == "none" || phase_from(word) != Phase::none)) {
       event.phase = phase_from(word);
     } else if (event.kind == Kind::loss && event.bytes == 0) {
       event.bytes = number(word);

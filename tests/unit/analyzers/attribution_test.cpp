@@ -34,11 +34,12 @@ std::string rank_head(int rank, const std::string& facts = "") {
 //   0      10000        30000      60000 compute_end        75000 end   90000       100000
 //   idle   forward      backward   rank 1: 70000: it is late            optimizer
 std::string plain_ddp(int rank, int compute_end) {
-  return rank_head(rank, "hook.kind=none") +
-         repeat_step(20, 100000,
-                     "range forward @10000..@25000\n"
-                     "range backward @30000..@75000 compute_end_us=@" + std::to_string(compute_end) + "\n"
-                     "range optimizer @90000..@100000");
+  return rank_head(rank, "hook.kind=none") + repeat_step(20, 100000,
+                                                         "range forward @10000..@25000\n"
+                                                         "range backward @30000..@75000 compute_end_us=@" +
+                                                             std::to_string(compute_end) +
+                                                             "\n"
+                                                             "range optimizer @90000..@100000");
 }
 
 }  // namespace
@@ -85,7 +86,8 @@ TEST_CASE("a hook runs inside backward: it is compression, not compute, and over
       "range forward @0..@20000\n"
       "range backward @20000..@80000 lane=1 compute_end_us=@60000\n"
       "range compress @30000..@40000 lane=1 hook=1 bytes=4000000\n"
-      "collective all_gather @39000..@70000 lane=1 hook=1 async=1 bytes=160000 elements=20000 dtype=int64 group=w seq={0}\n"
+      "collective all_gather @39000..@70000 lane=1 hook=1 async=1 bytes=160000 elements=20000 dtype=int64 group=w "
+      "seq={0}\n"
       "range decompress @70000..@78000 lane=5 hook=1\n"
       "range optimizer @80000..@100000 lane=1";
   const Conclusions found = analyze(rank_head(0, "hook.kind=custom hook.name=f") + repeat_step(20, 100000, body));
@@ -140,8 +142,8 @@ TEST_CASE("waiting for input is data; deep and warm-up steps are not counted") {
 }
 
 TEST_CASE("a GPU job without kernels gets step times and no attribution") {
-  const Conclusions found = analyze("process host=n pid=1\nfact rank=0 device=cuda\n" +
-                                    repeat_step(20, 1000, "range backward @0..@500"));
+  const Conclusions found =
+      analyze("process host=n pid=1\nfact rank=0 device=cuda\n" + repeat_step(20, 1000, "range backward @0..@500"));
   CHECK(found.attribution.empty());
   CHECK(found.metrics.value("step.time_ms", "all").has_value());
   CHECK_FALSE(found.metrics.value("sync.exposed_ms", "all").has_value());

@@ -11,8 +11,9 @@ using test::repeat_step;
 namespace {
 
 std::string rank(int number, bool clean, int steps, const std::string& facts = "") {
-  return "process host=n pid=" + std::to_string(number + 1) + (clean ? " clean=1" : "") + "\nfact rank=" +
-         std::to_string(number) + " world_size=2 " + facts + "\n" + repeat_step(steps, 1000, "range backward @0..@500");
+  return "process host=n pid=" + std::to_string(number + 1) + (clean ? " clean=1" : "") +
+         "\nfact rank=" + std::to_string(number) + " world_size=2 " + facts + "\n" +
+         repeat_step(steps, 1000, "range backward @0..@500");
 }
 
 }  // namespace
@@ -31,7 +32,8 @@ TEST_CASE("when nobody said goodbye nobody ended early: the whole job was stoppe
 }
 
 TEST_CASE("facts are joined, and said to be mixed when ranks differ") {
-  const Conclusions found = analyze(rank(0, true, 20, "backend=gloo torch=2.1") + rank(1, true, 20, "backend=gloo torch=1.13"));
+  const Conclusions found =
+      analyze(rank(0, true, 20, "backend=gloo torch=2.1") + rank(1, true, 20, "backend=gloo torch=1.13"));
   CHECK(found.facts.at("backend") == "gloo");
   CHECK(found.facts.at("torch") == "mixed: 1.13, 2.1");
   CHECK(found.facts.at("instrumented") == "yes");

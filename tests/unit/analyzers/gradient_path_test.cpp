@@ -9,11 +9,13 @@ using namespace gradsync;
 namespace {
 
 GradientPath path_of(const std::string& facts, const std::string& body) {
-  const auto ranks = test::timelines("process host=n pid=1\nfact rank=0 " + facts + "\n" + test::repeat_step(20, 100000, body));
+  const auto ranks =
+      test::timelines("process host=n pid=1\nfact rank=0 " + facts + "\n" + test::repeat_step(20, 100000, body));
   return find_gradient_path(ranks.at(0), Inputs{});
 }
 
-const std::string kBackward = "range forward @0..@20000\nrange backward @20000..@50000\nrange optimizer @80000..@100000\n";
+const std::string kBackward =
+    "range forward @0..@20000\nrange backward @20000..@50000\nrange optimizer @80000..@100000\n";
 
 }  // namespace
 
@@ -61,7 +63,8 @@ TEST_CASE("how gradients travel, by what is seen") {
 }
 
 TEST_CASE("a hook that has not reached its start step does not compress yet") {
-  const std::string body = kBackward + "collective all_reduce @30000..@70000 hook=1 bytes=4000000 dtype=float32 elements=1000000";
+  const std::string body =
+      kBackward + "collective all_reduce @30000..@70000 hook=1 bytes=4000000 dtype=float32 elements=1000000";
   const GradientPath early = path_of("framework=ddp hook.kind=powersgd hook.name=h hook.start_step=1000", body);
   CHECK(early.compression == "powersgd");
   CHECK_FALSE(early.started);
@@ -79,7 +82,8 @@ TEST_CASE("selection operators in the deep window name the compression when the 
 
 TEST_CASE("a deep window that saw no all-reduce says that the framework does not synchronise") {
   const std::string facts = "process host=n pid=1\nfact rank=0 framework=ddp hook.kind=none\n";
-  const std::string deep = "step 20 2000000..2100000 deep=1\nrange none 2000010..2000020 source=profiler name=aten::mm\n";
+  const std::string deep =
+      "step 20 2000000..2100000 deep=1\nrange none 2000010..2000020 source=profiler name=aten::mm\n";
   const std::string reduced = "collective all_reduce 2050000..2060000 source=profiler\n";
   const std::string plain = facts + test::repeat_step(20, 100000, kBackward);
   const auto syncs = [](const std::string& text) {

@@ -10,11 +10,13 @@ using namespace gradsync;
 namespace {
 
 std::string rank(int number) {
-  return "process host=n pid=" + std::to_string(number + 1) + " clean=1 self_us=90\nfact rank=" + std::to_string(number) +
+  return "process host=n pid=" + std::to_string(number + 1) +
+         " clean=1 self_us=90\nfact rank=" + std::to_string(number) +
          " world_size=3 framework=ddp hook.kind=none ddp.gradient_bytes=4000 device=cpu\n" +
-         test::repeat_step(15, 1000 + number, "range forward @0..@200\nrange backward @200..@700 compute_end_us=@" +
-                                                   std::to_string(500 + 10 * number) +
-                                                   "\nhost_sync item @300..@310 site=a.py:3\nrange optimizer @700..@900");
+         test::repeat_step(15, 1000 + number,
+                           "range forward @0..@200\nrange backward @200..@700 compute_end_us=@" +
+                               std::to_string(500 + 10 * number) +
+                               "\nhost_sync item @300..@310 site=a.py:3\nrange optimizer @700..@900");
 }
 
 }  // namespace

@@ -8,13 +8,16 @@ using test::repeat_step;
 
 namespace {
 
-const std::string kSteps = "range forward @0..@20000\nrange backward @20000..@50000 compute_end_us=@45000\nrange optimizer @80000..@100000\n";
+const std::string kSteps =
+    "range forward @0..@20000\nrange backward @20000..@50000 compute_end_us=@45000\nrange optimizer @80000..@100000\n";
 
 }  // namespace
 
 TEST_CASE("the framework's buckets are counted from its own list and called extrapolated") {
-  const Conclusions found = analyze("process host=n pid=1\nfact rank=0 framework=ddp hook.kind=none ddp.gradient_bytes=4000000 "
-                                    "ddp.bucket_bytes=1000000,3000000\n" + repeat_step(20, 100000, kSteps));
+  const Conclusions found = analyze(
+      "process host=n pid=1\nfact rank=0 framework=ddp hook.kind=none ddp.gradient_bytes=4000000 "
+      "ddp.bucket_bytes=1000000,3000000\n" +
+      repeat_step(20, 100000, kSteps));
   CHECK(*found.metrics.value("comm.bytes_per_step", "all") == doctest::Approx(4000000));
   CHECK(*found.metrics.value("comm.collectives_per_step", "all") == doctest::Approx(2));
   CHECK(*found.metrics.value("comm.extrapolated_percent", "all") == doctest::Approx(100));
@@ -24,16 +27,19 @@ TEST_CASE("the framework's buckets are counted from its own list and called extr
 }
 
 TEST_CASE("an all-reduce of indices is counted: the sum of positions means nothing") {
-  const std::string body = kSteps +
+  const std::string body =
+      kSteps +
       "collective all_reduce @60000..@65000 bytes=160000 elements=20000 dtype=int64 group=w seq={0}\n"
       "collective all_reduce @65000..@70000 bytes=80000 elements=20000 dtype=float32 group=w seq={0}";
-  const Conclusions found = analyze("process host=n pid=1\nfact rank=0 ddp.gradient_bytes=4000000\n" + repeat_step(20, 100000, body));
+  const Conclusions found =
+      analyze("process host=n pid=1\nfact rank=0 ddp.gradient_bytes=4000000\n" + repeat_step(20, 100000, body));
   CHECK(*found.metrics.value("compress.index_all_reduce_per_step", "all") == doctest::Approx(1));
   CHECK(*found.metrics.value("comm.message_bytes@p50", "all") > 0);
 }
 
 TEST_CASE("groups are told apart") {
-  const std::string body = kSteps +
+  const std::string body =
+      kSteps +
       "collective all_reduce @60000..@65000 bytes=4000 elements=1000 dtype=float32 group=dp seq={0}\n"
       "collective all_reduce @66000..@67000 bytes=8000 elements=2000 dtype=float32 group=tp seq={0}";
   const Conclusions found = analyze("process host=n pid=1\nfact rank=0\n" + repeat_step(20, 100000, body));
@@ -49,19 +55,26 @@ TEST_CASE("a job without collectives has no message metrics at all") {
 }
 
 TEST_CASE("the hook that is not yet active: how far away its start is") {
-  const std::string body = kSteps + "collective all_reduce @30000..@60000 hook=1 bytes=4000000 elements=1000000 dtype=float32 group=w seq={0}";
-  const Conclusions found = analyze("process host=n pid=1\nfact rank=0 framework=ddp ddp.gradient_bytes=4000000 hook.kind=powersgd "
-                                    "hook.name=powerSGD_hook hook.start_step=1000\n" + repeat_step(20, 100000, body));
+  const std::string body =
+      kSteps +
+      "collective all_reduce @30000..@60000 hook=1 bytes=4000000 elements=1000000 dtype=float32 group=w seq={0}";
+  const Conclusions found = analyze(
+      "process host=n pid=1\nfact rank=0 framework=ddp ddp.gradient_bytes=4000000 hook.kind=powersgd "
+      "hook.name=powerSGD_hook hook.start_step=1000\n" +
+      repeat_step(20, 100000, body));
   CHECK(found.facts.at("compression.started") == "no");
   CHECK(*found.metrics.value("compress.steps_until_start", "all") == doctest::Approx(981));
   CHECK(*found.metrics.value("comm.dense_ratio_percent", "all") == doctest::Approx(100));
 }
 
 TEST_CASE("all-reduces that the framework issued in C++ and that were seen are not counted a second time") {
-  const std::string body = kSteps + "collective all_reduce @40000..@60000 bytes=4000000 elements=1000000 dtype=float32 group=w seq={0}\n"
-                                    "collective broadcast @1000..@2000 bytes=640 elements=160 dtype=float32 group=w seq={0}";
-  const Conclusions found = analyze("process host=n pid=1\nfact rank=0 framework=ddp hook.kind=none ddp.gradient_bytes=4000000\n" +
-                                    repeat_step(20, 100000, body));
+  const std::string body =
+      kSteps +
+      "collective all_reduce @40000..@60000 bytes=4000000 elements=1000000 dtype=float32 group=w seq={0}\n"
+      "collective broadcast @1000..@2000 bytes=640 elements=160 dtype=float32 group=w seq={0}";
+  const Conclusions found =
+      analyze("process host=n pid=1\nfact rank=0 framework=ddp hook.kind=none ddp.gradient_bytes=4000000\n" +
+              repeat_step(20, 100000, body));
   CHECK(*found.metrics.value("comm.bytes_per_step", "all") == doctest::Approx(4000000));
   CHECK(*found.metrics.value("comm.collectives_per_step", "all") == doctest::Approx(1));
   CHECK(*found.metrics.value("comm.extrapolated_percent", "all") == doctest::Approx(0));

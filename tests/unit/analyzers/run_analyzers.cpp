@@ -39,7 +39,8 @@ std::string repeat_step(int steps, int step_us, const std::string& body) {
   std::string text;
   for (int step = 0; step < steps; ++step) {
     const int start = step * step_us;
-    text += "step " + std::to_string(step) + " " + std::to_string(start) + ".." + std::to_string(start + step_us) + "\n";
+    text +=
+        "step " + std::to_string(step) + " " + std::to_string(start) + ".." + std::to_string(start + step_us) + "\n";
     for (std::size_t i = 0; i < body.size(); ++i) {
       if (body[i] == '@') {
         std::size_t used = 0;

@@ -11,8 +11,9 @@ namespace {
 std::string rank(int number, int compute_end, const std::string& host = "n") {
   return "process host=" + host + " pid=" + std::to_string(number + 1) + "\nfact rank=" + std::to_string(number) +
          " world_size=3 framework=ddp hook.kind=none\n" +
-         repeat_step(20, 100000, "range backward @20000..@80000 compute_end_us=@" + std::to_string(compute_end) +
-                                     "\nrange optimizer @90000..@100000");
+         repeat_step(20, 100000,
+                     "range backward @20000..@80000 compute_end_us=@" + std::to_string(compute_end) +
+                         "\nrange optimizer @90000..@100000");
 }
 
 }  // namespace

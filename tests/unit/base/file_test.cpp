@@ -42,7 +42,8 @@ TEST_CASE("errors say what, on what and why") {
   const TemporaryFolder folder;
   const auto missing = read_file(folder.path / "nothing");
   REQUIRE_FALSE(missing);
-  CHECK(missing.error().message() == "cannot read " + (folder.path / "nothing").string() + ": No such file or directory");
+  CHECK(missing.error().message() ==
+        "cannot read " + (folder.path / "nothing").string() + ": No such file or directory");
   REQUIRE(write_file(folder.path / "big", std::string(100, 'x')));
   CHECK(read_file(folder.path / "big", 10).error().why == "larger than 10 bytes");
   CHECK_FALSE(write_file(folder.path / "no" / "such" / "folder", "x"));

@@ -18,8 +18,9 @@ namespace {
 std::string rank(int number, int compute_end) {
   return "process host=n pid=1 clean=1\nfact rank=" + std::to_string(number) +
          " world_size=2 device=cpu backend=gloo framework=ddp hook.kind=none ddp.gradient_bytes=4000000\n" +
-         test::repeat_step(30, 100000, "range forward @1000..@20000\nrange backward @20000..@80000 compute_end_us=@" +
-                                           std::to_string(compute_end) + "\nrange optimizer @82000..@100000");
+         test::repeat_step(30, 100000,
+                           "range forward @1000..@20000\nrange backward @20000..@80000 compute_end_us=@" +
+                               std::to_string(compute_end) + "\nrange optimizer @82000..@100000");
 }
 
 Report parts() {

@@ -52,7 +52,8 @@ void write_a_little() {
 }
 
 void write_a_lot() {
-  const std::uint32_t name = gsd_string("a name of more than sixty-four characters, so that it needs two raw records behind it", -1);
+  const std::uint32_t name =
+      gsd_string("a name of more than sixty-four characters, so that it needs two raw records behind it", -1);
   for (int i = 0; i < 5000; ++i) gsd_event(GSD_WHAT(Kind::range, Phase::none, Source::nvtx, 0, name), 0, 0, i, i + 1);
 }
 
@@ -81,7 +82,8 @@ TEST_CASE("what was written is read") {
   CHECK(event.sequence == 7);
   CHECK(event.bytes == 4096);
   CHECK(event.duration() == 1000);
-  CHECK(sink.attributes[event.reference] == std::map<std::string, std::string>{{"dtype", "float32"}, {"elements", "1024"}});
+  CHECK(sink.attributes[event.reference] ==
+        std::map<std::string, std::string>{{"dtype", "float32"}, {"elements", "1024"}});
   CHECK(sink.events[1].end == 0);
   CHECK_FALSE(sink.process.exited_cleanly);
   CHECK(sink.process.pid > 0);
@@ -157,7 +159,8 @@ TEST_CASE("damaged bytes never crash the reader") {
   std::mt19937 random(5);
   for (int round = 0; round < 60; ++round) {
     std::string bytes = whole;
-    for (int i = 0; i < 200; ++i) bytes[spool::kHeaderBytes + random() % (bytes.size() - spool::kHeaderBytes)] = static_cast<char>(random());
+    for (int i = 0; i < 200; ++i)
+      bytes[spool::kHeaderBytes + random() % (bytes.size() - spool::kHeaderBytes)] = static_cast<char>(random());
     written.replace(bytes);
     RememberingSink sink;
     CHECK(read_spool(written.spool(), sink));

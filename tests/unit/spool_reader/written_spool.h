@@ -16,7 +16,7 @@ class WrittenSpool {
   ~WrittenSpool();
 
   const std::filesystem::path& folder() const { return folder_; }
-  std::filesystem::path spool() const;       // the only file in events/
+  std::filesystem::path spool() const;  // the only file in events/
   std::string bytes() const;
   void replace(const std::string& bytes) const;
 

@@ -82,7 +82,8 @@ TEST_CASE("names of native ranges decide their phase, by data") {
     range none 0..5 name=topk_encode source=nvtx
     range none 5..9 name=all_gather source=nvtx
     range none 9..10 name=whatever source=nvtx
-  )", {{"topk|encode", "compress"}, {"gather", "comm"}});
+  )",
+                           {{"topk|encode", "compress"}, {"gather", "comm"}});
   const auto& events = ranks.at(0).events;
   CHECK(events[0].phase == Phase::compress);
   CHECK(events[1].kind == Kind::collective);
@@ -94,7 +95,8 @@ TEST_CASE("the clock pair of a deep window is found by its file's name") {
   test::feed(R"(
     process host=n pid=10
     window n-10-0.json 0..100 clock_open_us=3 clock_close_us=90
-  )", builder);
+  )",
+             builder);
   const auto clock = builder.window_clock("n", 10, "n-10-0.json");
   REQUIRE(clock);
   CHECK(clock->open == 3000);

@@ -35,7 +35,8 @@ int trimmed(const RankTimeline& rank) {
 }  // namespace
 
 TEST_CASE("the hook's own steps come first") {
-  const RankTimeline rank = only_rank("step 0 0..10\nstep 1 10..20 deep=1 variant=2\n" + repeat(9, "range none name=step", 10));
+  const RankTimeline rank =
+      only_rank("step 0 0..10\nstep 1 10..20 deep=1 variant=2\n" + repeat(9, "range none name=step", 10));
   CHECK(rank.step_source == StepSource::hook);
   REQUIRE(rank.steps.size() == 2);
   CHECK(rank.steps[1].number == 1);
@@ -44,9 +45,7 @@ TEST_CASE("the hook's own steps come first") {
   CHECK_FALSE(rank.steps[1].counted());
 }
 
-TEST_CASE("an open step is no step") {
-  CHECK(only_rank("step 0 0..10\nstep 1 10..0\n").steps.size() == 1);
-}
+TEST_CASE("an open step is no step") { CHECK(only_rank("step 0 0..10\nstep 1 10..0\n").steps.size() == 1); }
 
 TEST_CASE("native ranges that mean a step") {
   const RankTimeline rank = only_rank(repeat(6, "range none name=train_step source=nvtx", 100), {{"step", "step"}});
@@ -55,7 +54,8 @@ TEST_CASE("native ranges that mean a step") {
 }
 
 TEST_CASE("without marks the rarest even rhythm is the step") {
-  const RankTimeline rank = only_rank(repeat(8, "range none name=per_step", 1000) + repeat(64, "range none name=per_layer", 125));
+  const RankTimeline rank =
+      only_rank(repeat(8, "range none name=per_step", 1000) + repeat(64, "range none name=per_layer", 125));
   CHECK(rank.step_source == StepSource::repetition);
   REQUIRE(rank.steps.size() == 7);
   CHECK(rank.steps[0].end - rank.steps[0].start == 1000 * 1000);
@@ -69,7 +69,8 @@ TEST_CASE("no rhythm, no steps") {
 
 TEST_CASE("warm-up: three steps of a long run, slow leading ones too, one of a short run, none of a tiny one") {
   std::string even, slow_start;
-  for (int i = 0; i < 100; ++i) even += "step " + std::to_string(i) + " " + std::to_string(i * 10) + ".." + std::to_string(i * 10 + 10) + "\n";
+  for (int i = 0; i < 100; ++i)
+    even += "step " + std::to_string(i) + " " + std::to_string(i * 10) + ".." + std::to_string(i * 10 + 10) + "\n";
   CHECK(trimmed(only_rank(even)) == 3);
   for (int i = 0, t = 0; i < 100; ++i) {
     const int length = i < 6 ? 50 : 10;
