@@ -17,6 +17,7 @@ class Traffic:
     """What this rank has sent since the last reset, for `behaviour`."""
 
     def __init__(self):
+        self.issued = False   # anything, ever
         self.reset()
 
     def reset(self):
@@ -24,6 +25,7 @@ class Traffic:
         self.by_dtype = {}
 
     def add(self, size, dtype):
+        self.issued = True
         self.bytes += size
         if dtype is not None:
             self.by_dtype[dtype] = self.by_dtype.get(dtype, 0) + size
@@ -71,7 +73,7 @@ def _wrap(original, name, which, is_compiling):
             started = clock()
             try:
                 _describe(issued, caller)
-                completion.follow(work, issued[0], name.text, issued[3])
+                completion.follow(work, issued[0], name.text, issued[3], issued[4] and state.follow_completion)
             except Exception as error:
                 state.fault(name.text, error)
             state.cost[COLLECTIVE] += clock() - started
@@ -81,21 +83,22 @@ def _wrap(original, name, which, is_compiling):
 
 
 def _issue(group, name, which, args, kwargs, caller):
-    """Opens the event just before the call: (event, elements, dtype, asynchronous device)."""
+    """Opens the event just before the call: (event, elements, dtype, asynchronous device, handle wanted)."""
     size, elements, dtype, asynchronous = payload.measure(args, kwargs, which)
-    flags = v.ASYNC if _is_async(args, kwargs, caller) else 0
+    handle = _is_async(args, kwargs, caller)
+    flags = v.ASYNC if handle else 0
     if asynchronous:
         flags |= v.EXTRAPOLATED  # it returns when the device has been told, not when the bytes have arrived
     if state.thread.in_hook:
         flags |= v.IN_HOOK
     traffic.add(size, dtype)
     event = state.library.begin(name.what[flags] or name.pack(flags), size, groups.where(group))
-    return event, elements, dtype, asynchronous
+    return event, elements, dtype, asynchronous, handle
 
 
 def _describe(issued, caller):
     """The attributes, written while the collective already runs."""
-    event, elements, dtype, _ = issued
+    event, elements, dtype = issued[:3]
     describe_dtype(event, dtype, elements)
     site = call_site.string_id(caller)
     if site:

@@ -1,8 +1,9 @@
 """When a collective is complete, and who waited for it.
 
-The end comes from a callback on the work's future, which a worker thread calls the moment the bytes are there. A
-work without a future ends when a wait for it returns. Work on an asynchronous device has no end that the host
-could see without synchronising: it ends with the call, and the event says so by its flag `extrapolated`.
+Whoever asked for a handle may look at it much later: there the end comes from a callback on the work's future,
+which a worker thread calls the moment the bytes are there. All others are waited for at once, and end with that
+wait; a callback would only make two threads want the interpreter. Work on an asynchronous device has no end that
+the host could see without synchronising: it ends with the call, and the event says so by its flag `extrapolated`.
 """
 import functools
 
@@ -28,15 +29,15 @@ def install(torch):
     leaving.at_exit(lambda: leaving.wait_for(lambda: not _running))
 
 
-def follow(work, event, name, asynchronous, somebody_waits=True):
-    """Makes sure that `event` ends. Without a wait in Python the callback is not optional."""
+def follow(work, event, name, asynchronous, handle):
+    """Makes sure that `event` ends: with the call, with a callback (`handle`), or with the next wait for `work`."""
     library = state.library
     if work is None or asynchronous:
         library.end(event)
         _remember(work, event, True)
         return
     followed = False
-    if (state.follow_completion or not somebody_waits) and name not in _without_future:
+    if handle and name not in _without_future:
         started = clock()
         try:
             future = work.get_future()

@@ -3,6 +3,7 @@ import sys
 import weakref
 
 from . import activation, call_site, group_hooks
+from .collectives import traffic
 from .state import state
 from .steps import steps
 
@@ -55,14 +56,24 @@ class Coverage:
             activation.tell("not_covered." + name, "its collectives are seen, its phases and compression are not")
         if frameworks and activation.told("framework") == "none":
             activation.tell("framework", sorted(frameworks)[0])
-        if "torch.distributed._functional_collectives" in sys.modules and not self._watch_all_groups():
-            activation.tell("not_covered.functional_collectives",
-                            "loaded; what they and compiled code issue is seen in the profiler window only")
+        # functional collectives and compiled code are issued in C++; that their modules are loaded says nothing
+        if _compiles():
+            if not self._watch_all_groups():
+                activation.tell("not_covered.compiled", "collectives of compiled code: seen in the profiler window only")
+        elif not self._ddps and not self._watch_all_groups() and not traffic.issued:
+            activation.tell("not_covered.collectives", "none was issued in Python: those issued in C++ are not seen")
 
     def _watch_all_groups(self):
-        c10d = sys.modules["torch.distributed.distributed_c10d"]
+        """False when there are groups that cannot be watched."""
+        c10d = sys.modules.get("torch.distributed.distributed_c10d")
         groups = list(getattr(getattr(c10d, "_world", None), "pg_map", ()))
-        return bool(groups) and all([group_hooks.watch(group) for group in groups])
+        return all([group_hooks.watch(group) for group in groups])
+
+
+def _compiles():
+    """Whether torch.compile has seen a frame of this process."""
+    counters = getattr(sys.modules.get("torch._dynamo.utils"), "counters", {})
+    return bool(counters.get("frames", {}).get("total"))
 
 
 coverage = Coverage()

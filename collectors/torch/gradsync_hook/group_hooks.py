@@ -82,7 +82,7 @@ def _before(group, call):
 def _after(group, call):
     opened = _open.pop((id(group), call.op_id), None)
     if opened is not None:
-        completion.follow(call.work, *opened, somebody_waits=False)
+        completion.follow(call.work, *opened, handle=True)   # nobody waits for it in Python
 
 
 def _name(operation):

@@ -35,29 +35,31 @@ METHODS = {
 POINT_TO_POINT = ("send", "recv")   # their work has no future
 
 
-def tensors_of(argument):
-    """The tensors in a tensor, a list of tensors, or a list of lists of tensors."""
-    if not isinstance(argument, (list, tuple)):
-        return (argument,)
-    if argument and isinstance(argument[0], (list, tuple)):
-        return [tensor for part in argument for tensor in part]
-    return argument
-
-
 def measure(args, kwargs, which):
     """(bytes, elements, dtype or None, on a device whose work is asynchronous) of the counted argument."""
     if which == _NONE:
         return 0, 0, None, False
     if len(args) <= which:
         args = list(args) + list(kwargs.values())
+    argument = args[which]
+    while isinstance(argument, (list, tuple)) and len(argument) == 1:
+        argument = argument[0]
+    if not isinstance(argument, (list, tuple)):   # nearly always: one tensor
+        elements = argument.numel()
+        return elements * argument.element_size(), elements, argument.dtype, argument.device.type != "cpu"
     size = elements = 0
-    dtype = None
-    asynchronous = False
-    for tensor in tensors_of(args[which]):
+    for tensor in _flat(argument):
         count = tensor.numel()
         elements += count
         size += count * tensor.element_size()
-        if dtype is None:
-            dtype = tensor.dtype
-            asynchronous = tensor.device.type != "cpu"
-    return size, elements, dtype, asynchronous
+    first = next(_flat(argument), None)
+    return size, elements, getattr(first, "dtype", None), first is not None and first.device.type != "cpu"
+
+
+def _flat(argument):
+    """The tensors in a list of tensors or of lists of tensors."""
+    for part in argument:
+        if isinstance(part, (list, tuple)):
+            yield from part
+        else:
+            yield part
