@@ -107,8 +107,8 @@ bool is_border(std::string_view text, std::size_t comma) {
 EventArrayStart not_a_trace(std::string why) { return {ArrayStart::none, 0, 0, false, std::move(why)}; }
 
 EventArrayStart find_in_object(std::string_view text, std::size_t at) {
-  const EventArrayStart more{ArrayStart::need_more, 0, 0, false, ""};
-  const EventArrayStart broken = not_a_trace("it is not valid JSON");
+  EventArrayStart more{ArrayStart::need_more, 0, 0, false, ""};
+  EventArrayStart broken = not_a_trace("it is not valid JSON");
   while (true) {
     at = skip_spaces(text, at);
     if (at < text.size() && text[at] == ',') at = skip_spaces(text, at + 1);

@@ -71,7 +71,7 @@ uint32_t category_name(uint32_t domain, uint32_t category) {
 uint32_t narrow(const wchar_t* wide, char* text, uint32_t bytes) {
   uint32_t length = 0;
   for (; *wide != 0 && length + 5 < bytes; ++wide) {
-    const auto c = static_cast<uint32_t>(*wide);
+    const auto c = static_cast<uint32_t>(*wide);  // NOLINT(bugprone-signed-char-misuse): wchar_t is no char
     if (c < 0x80) {
       text[length++] = static_cast<char>(c);
       continue;

@@ -20,9 +20,10 @@ const Series* Summary::find(std::string_view name) const {
 }
 
 void Summary::merge(Summary other) {
-  for (auto& [name, series] : other.tables) {
-    Series& into = table(name, series.columns);
-    std::move(series.rows.begin(), series.rows.end(), std::back_inserter(into.rows));
+  for (auto& entry : other.tables) {
+    Series& from = entry.second;
+    Series& into = table(entry.first, from.columns);
+    std::move(from.rows.begin(), from.rows.end(), std::back_inserter(into.rows));
   }
 }
 

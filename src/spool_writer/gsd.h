@@ -30,8 +30,8 @@ GSD_EXPORT int64_t gsd_now(void);
 GSD_EXPORT uint32_t gsd_string(const char* text, int64_t length);
 
 /* What an event is, packed so that one call stays cheap: kind | phase << 8 | source << 16 | flags << 24 | name << 32. */
-#define GSD_WHAT(kind, phase, source, flags, name)                                                              \
-  ((uint64_t)(uint8_t)(kind) | (uint64_t)(uint8_t)(phase) << 8 | (uint64_t)(uint8_t)(source) << 16 |           \
+#define GSD_WHAT(kind, phase, source, flags, name)                                                   \
+  ((uint64_t)(uint8_t)(kind) | (uint64_t)(uint8_t)(phase) << 8 | (uint64_t)(uint8_t)(source) << 16 | \
    (uint64_t)(uint8_t)(flags) << 24 | (uint64_t)(uint32_t)(name) << 32)
 /* Where it belongs: group string id | sequence << 32. */
 #define GSD_WHERE(group, sequence) ((uint64_t)(uint32_t)(group) | (uint64_t)(uint32_t)(sequence) << 32)

@@ -36,11 +36,11 @@ inline constexpr uint32_t kHeaderBytes = 4096;
 inline constexpr uint32_t kRecordBytes = 64;
 inline constexpr uint32_t kChunkBytes = 64 * 1024;
 inline constexpr uint32_t kRecordsPerChunk = kChunkBytes / kRecordBytes;
-inline constexpr uint32_t kMaxChunks = 4096;           // 256 MiB: the hard bound of one process
-inline constexpr uint64_t kNoEvent = 0;                // reference 0
-inline constexpr uint64_t kProcess = ~uint64_t{0};     // attribute target: the process itself (a fact)
+inline constexpr uint32_t kMaxChunks = 4096;        // 256 MiB: the hard bound of one process
+inline constexpr uint64_t kNoEvent = 0;             // reference 0
+inline constexpr uint64_t kProcess = ~uint64_t{0};  // attribute target: the process itself (a fact)
 inline constexpr uint32_t kNoStep = 0xffffffff;
-inline constexpr uint32_t kMaxStringBytes = 4096;      // longer strings are cut
+inline constexpr uint32_t kMaxStringBytes = 4096;  // longer strings are cut
 
 // Values are part of the format: never renumber, only append.
 enum class Kind : uint8_t {
@@ -60,9 +60,9 @@ enum class Kind : uint8_t {
   sched_wait = 13,
   irq = 14,
   softirq = 15,
-  loss = 16,       // something that should be here is not: bytes = how many, name = why
-  mark = 17,       // an instant (start == end)
-  window = 18,     // a deep (profiler) window; clock pairs are attributes
+  loss = 16,    // something that should be here is not: bytes = how many, name = why
+  mark = 17,    // an instant (start == end)
+  window = 18,  // a deep (profiler) window; clock pairs are attributes
 };
 
 enum class Phase : uint8_t {
@@ -80,7 +80,7 @@ enum class Source : uint8_t {
   torch_hook = 1,
   nvtx = 2,
   nccl_nvtx = 3,
-  profiler = 4,    // the framework's own profiler
+  profiler = 4,  // the framework's own profiler
   cupti = 5,
   host = 6,
   doctor = 7,
@@ -104,8 +104,8 @@ struct Record {
   int64_t end_ns;        // 0 while the event is open
   uint64_t correlation;  // reference of a related event, or the device's correlation id
   uint64_t bytes;
-  uint32_t group;        // string id of the communicator; steps: variant
-  uint32_t sequence;     // per group; hooks: bucket index
+  uint32_t group;     // string id of the communicator; steps: variant
+  uint32_t sequence;  // per group; hooks: bucket index
   uint64_t reserved;
 };
 static_assert(sizeof(Record) == kRecordBytes);
@@ -137,9 +137,9 @@ static_assert(sizeof(StringRecord) == kRecordBytes);
 struct ChunkHeader {
   Kind kind;  // chunk
   uint8_t reserved[3];
-  uint32_t lane;   // the writing thread's ordinal
-  uint32_t tid;    // the operating system's thread id
-  uint32_t used;   // records committed including this one; atomic release by the writer
+  uint32_t lane;  // the writing thread's ordinal
+  uint32_t tid;   // the operating system's thread id
+  uint32_t used;  // records committed including this one; atomic release by the writer
   char thread_name[16];
   uint8_t padding[32];
 };
@@ -158,18 +158,18 @@ struct SpoolHeader {
   int64_t monotonic_ns;  // both clocks read together when the file was made
   int64_t realtime_ns;
   char host[64];
-  char command[256];     // argv joined by blanks, cut
+  char command[256];  // argv joined by blanks, cut
   // counters, updated atomically while the process runs
   uint32_t chunks_used;
   uint32_t next_string;
-  uint64_t dropped_full;     // events lost because the bound was reached
-  uint64_t dropped_no_space; // events lost because the disk refused a chunk
-  uint64_t self_ns;          // time spent in our own callbacks, self-measured
-  uint64_t nvtx_inits;       // client libraries that attached
-  uint64_t exited_cleanly;   // 1 after exit handlers ran
-  int64_t exit_ns;           // CLOCK_MONOTONIC of that moment
-  uint64_t dropped_nested;   // events of a signal handler that interrupted the writer
-  uint64_t strings_refused;  // strings that got id 0 because the string table was full
+  uint64_t dropped_full;      // events lost because the bound was reached
+  uint64_t dropped_no_space;  // events lost because the disk refused a chunk
+  uint64_t self_ns;           // time spent in our own callbacks, self-measured
+  uint64_t nvtx_inits;        // client libraries that attached
+  uint64_t exited_cleanly;    // 1 after exit handlers ran
+  int64_t exit_ns;            // CLOCK_MONOTONIC of that moment
+  uint64_t dropped_nested;    // events of a signal handler that interrupted the writer
+  uint64_t strings_refused;   // strings that got id 0 because the string table was full
 };
 static_assert(sizeof(SpoolHeader) <= kHeaderBytes);
 
