@@ -1,0 +1,220 @@
+// How fast and in how much memory a big trace is imported, next to Python's json.load on the same file.
+//
+//   kineto_read [MEGABYTES [RUNS]]        default 200 5; the trace is generated in the temporary folder and removed
+//
+// Every run is a process of its own, so that its peak memory is its own. The file is in the page cache. "counted": the
+// events are dropped; "kept": they are kept in a vector, as a timeline does. CPU seconds are those of the whole process
+// and hold on a busy machine, too.
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "collectors/import/kineto.h"
+
+namespace gradsync {
+namespace {
+
+namespace fs = std::filesystem;
+
+enum class Events { counted, kept };
+
+class BenchmarkSink final : public EventSink {
+ public:
+  explicit BenchmarkSink(Events events) : events_(events) {}
+  void begin_process(const ProcessInfo&) override {}
+  NameId intern(std::string_view text) override {
+    return NameId{ids_.try_emplace(std::string(text), static_cast<std::uint32_t>(ids_.size() + 1)).first->second};
+  }
+  void lane(const LaneInfo&) override {}
+  void event(const Event& event) override {
+    if (events_ == Events::kept) kept_.push_back(event);
+  }
+  void attribute(std::uint64_t, NameId, std::int64_t) override {}
+  void attribute(std::uint64_t, NameId, NameId) override {}
+  void fact(std::string_view, std::string_view) override {}
+
+ private:
+  Events events_;
+  std::unordered_map<std::string, std::uint32_t> ids_;
+  std::vector<Event> kept_;
+};
+
+struct Run {
+  double seconds = 0;
+  double cpu_seconds = 0;
+  double peak_mb = 0;
+};
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Like Kineto's own output: per launch an operator, a runtime call, an arrow and a kernel, over several lines each.
+void write_trace(const fs::path& path, std::size_t bytes) {
+  std::ofstream out(path, std::ios::binary);
+  out << "{\n  \"schemaVersion\": 1,\n  \"distributedInfo\": {\"backend\": \"nccl\", \"rank\": 0, \"world_size\": 8},\n"
+         "  \"traceEvents\": [\n";
+  std::size_t written = 0;
+  for (std::uint64_t i = 0; written < bytes; ++i) {
+    const std::uint64_t us = 4458676524648797 + 9 * i, fraction = i * 37 % 1000;
+    const std::string launch = fmt::format(
+        R"json(  {{
+    "ph": "X", "cat": "cpu_op", "name": "aten::operator_{0}", "pid": 2910249, "tid": 2919752,
+    "ts": {1}.{2:03}, "dur": 8.422,
+    "args": {{
+      "External id": {3}, "Record function id": 0, "Concrete Inputs": ["", "", "1"], "Input type": ["float", "float", "Scalar"], "Input Dims": [[128, 1024], [1024], []], "Ev Idx": {3}
+    }}
+  }},
+  {{
+    "ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 2910249, "tid": 2919752,
+    "ts": {1}.{2:03}, "dur": 4.556,
+    "args": {{
+      "External id": {3}, "cbid": 211, "correlation": {3}
+    }}
+  }},
+  {{
+    "ph": "s", "id": {3}, "pid": 2910249, "tid": 2919752, "ts": {1}.{2:03},
+    "cat": "ac2g", "name": "ac2g"
+  }},
+  {{
+    "ph": "X", "cat": "kernel", "name": "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_{4}<float>, at::detail::Array<char*, 3> >(int, at::native::CUDAFunctor_{4}<float>)", "pid": 0, "tid": 7,
+    "ts": {1}.{2:03}, "dur": 8.669,
+    "args": {{
+      "External id": {3}, "queued": 0, "device": 0, "context": 1, "stream": 7, "correlation": {3}, "registers per thread": 96, "shared memory": 87568, "blocks per SM": 0.074074, "warps per SM": 1.259259, "grid": [8, 1, 1], "block": [544, 1, 1], "est. achieved occupancy %": 0
+    }}
+  }},
+)json",
+        i % 300, us, fraction, i, i % 100);
+    out << launch;
+    written += launch.size();
+  }
+  out << "  {\n    \"name\": \"Record Window End\", \"ph\": \"i\", \"s\": \"g\", \"pid\": \"\", \"tid\": \"\", \"ts\": "
+         "1\n  }\n"
+         "  ],\n  \"traceName\": \"generated\"\n}\n";
+}
+
+// Runs `work` in a child; its own time comes through a pipe, its peak memory from the kernel.
+Run in_a_process(const std::function<double()>& work) {
+  int ends[2];
+  if (::pipe(ends) != 0) std::abort();
+  const pid_t child = ::fork();
+  if (child < 0) std::abort();
+  if (child == 0) {
+    const double seconds = work();
+    const bool told = ::write(ends[1], &seconds, sizeof seconds) == sizeof seconds;
+    ::_exit(told ? 0 : 1);
+  }
+  ::close(ends[1]);
+  Run run;
+  const bool told = ::read(ends[0], &run.seconds, sizeof run.seconds) == sizeof run.seconds;
+  ::close(ends[0]);
+  struct rusage usage {};
+  int status = 0;
+  ::wait4(child, &status, 0, &usage);
+  if (!told || status != 0 || run.seconds < 0) {
+    fmt::print(stderr, "a run failed\n");
+    std::exit(1);
+  }
+  const auto in_seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  run.cpu_seconds = in_seconds(usage.ru_utime) + in_seconds(usage.ru_stime);
+  run.peak_mb = static_cast<double>(usage.ru_maxrss) / 1024;
+  return run;
+}
+
+double import_once(const fs::path& path, Events events) {
+  const auto start = std::chrono::steady_clock::now();
+  BenchmarkSink sink(events);
+  ImportOptions options;
+  options.process = ProcessInfo{};
+  const Result<ImportStats> stats = import_kineto(path, options, sink);
+  return stats && stats->lost == 0 ? seconds_since(start) : -1;
+}
+
+// The interpreter replaces the child, so the peak is its own; it writes its time where the pipe expects it.
+Run python_once(const fs::path& path) {
+  const fs::path times = path.string() + ".seconds";
+  const Run run = in_a_process([&] {
+    const std::string code =
+        "import json, sys, time; t = time.perf_counter(); json.load(open(sys.argv[1])); "
+        "open(sys.argv[2], 'w').write(str(time.perf_counter() - t))";
+    const pid_t python = ::fork();
+    if (python == 0) {
+      ::execlp("python3", "python3", "-c", code.c_str(), path.c_str(), times.c_str(), nullptr);
+      ::_exit(127);
+    }
+    int status = 0;
+    ::waitpid(python, &status, 0);
+    double seconds = -1;
+    std::ifstream(times) >> seconds;
+    return status == 0 ? seconds : -1;
+  });
+  fs::remove(times);
+  return run;
+}
+
+void print_row(const char* name, std::vector<Run> runs, double megabytes) {
+  const auto rates = [&](double Run::*seconds) {
+    std::vector<double> all;
+    for (const Run& run : runs) all.push_back(megabytes / (run.*seconds));
+    std::sort(all.begin(), all.end());
+    return fmt::format("{:>6.0f} [{:>4.0f} {:>4.0f}]", all[all.size() / 2], all.front(), all.back());
+  };
+  double peak = 0;
+  for (const Run& run : runs) peak = std::max(peak, run.peak_mb);
+  fmt::print("{:<25} {:>18} {:>18} {:>3} {:>9.1f} {:>7.2f}\n", name, rates(&Run::seconds), rates(&Run::cpu_seconds),
+             runs.size(), peak, peak * 1.048576 / megabytes);
+}
+
+int benchmark(std::size_t megabytes, int runs) {
+  const fs::path folder = fs::temp_directory_path() / fmt::format("gsd-kineto-read-{}", ::getpid());
+  fs::create_directory(folder);
+  const fs::path plain = folder / "trace.json", packed = folder / "trace.json.gz";
+  write_trace(plain, megabytes * 1'000'000);
+  const bool has_gzip =
+      std::system(fmt::format("gzip -1 -c '{}' > '{}'", plain.string(), packed.string()).c_str()) == 0;
+  const double size = static_cast<double>(fs::file_size(plain)) * 1e-6;
+
+  fmt::print("{:.0f} MB of JSON, {:.0f} MB compressed. Rates: median [slowest fastest] of n.\n\n", size,
+             has_gzip ? static_cast<double>(fs::file_size(packed)) * 1e-6 : 0);
+  fmt::print("{:<25} {:>18} {:>18} {:>3} {:>9} {:>7}\n", "", "MB/s", "MB per CPU second", "n", "peak MiB", "/ file");
+  const auto row = [&](const char* name, const std::function<Run()>& run) {
+    std::vector<Run> all;
+    for (int i = 0; i < runs; ++i) all.push_back(run());
+    print_row(name, all, size);
+  };
+  const auto import_run = [](const fs::path& path, Events events) {
+    return in_a_process([&] { return import_once(path, events); });
+  };
+  row("import .json, counted", [&] { return import_run(plain, Events::counted); });
+  row("import .json, kept", [&] { return import_run(plain, Events::kept); });
+  if (has_gzip) row("import .json.gz, counted", [&] { return import_run(packed, Events::counted); });
+  row("python3 json.load", [&] { return python_once(plain); });
+  fs::remove_all(folder);
+  return 0;
+}
+
+}  // namespace
+}  // namespace gradsync
+
+int main(int argc, char** argv) {
+  const int megabytes = argc > 1 ? std::atoi(argv[1]) : 200;
+  const int runs = argc > 2 ? std::atoi(argv[2]) : 5;
+  if (megabytes < 1 || runs < 1) {
+    fmt::print(stderr, "usage: kineto_read [MEGABYTES [RUNS]]\n");
+    return 2;
+  }
+  return gradsync::benchmark(static_cast<std::size_t>(megabytes), runs);
+}
