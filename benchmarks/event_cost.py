@@ -22,7 +22,11 @@ sys.path.insert(0, os.path.join(HERE, "..", "collectors", "torch"))
 
 def per_call(statement, names, calls, repeats):
     """Medians of the loop over `statement`, minus nothing: nanoseconds per iteration, one per repeat."""
-    source = "def loop(calls, clock, %s):\n  start = clock()\n  for _ in range(calls):\n    %s\n  return clock() - start\n"
+    source = ("def loop(calls, clock, %s):\n"
+              "  start = clock()\n"
+              "  for _ in range(calls):\n"
+              "    %s\n"
+              "  return clock() - start\n")
     scope = {}
     exec(source % (", ".join(names), statement), scope)
     loop = scope["loop"]

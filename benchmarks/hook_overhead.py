@@ -129,7 +129,7 @@ def in_words(found, clock):
 
 def arms(state, steps, suspects):
     """(label, what is prepared for the arm, what is undone after it)."""
-    from gradsync_hook import backward, completion
+    from gradsync_hook import backward
 
     def on_off(on):
         state.on = state.active = state.armed = on

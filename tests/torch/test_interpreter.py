@@ -1,10 +1,8 @@
 #!/usr/bin/env python3
 """What the shim does to an interpreter that has nothing to do with torch: a hello, and nothing else to be seen."""
-import json
 import os
 import stat
 import subprocess
-import sys
 import tempfile
 import unittest
 
@@ -60,8 +58,10 @@ class Hello(Interpreter):
     def test_does_not_follow_a_planted_link(self):
         victim = os.path.join(self.site.name, "victim")
         # given a link under every name the next processes may choose
-        text = "import os, sys; os.symlink(%r, os.path.join(%r, 'hello', os.uname().nodename + '-%%d.json' %% os.getpid()));" \
-               "os.execv(sys.executable, [sys.executable, '-c', 'pass'])"
+        text = ("import os, sys\n"
+                "name = '%%s-%%d.json' %% (os.uname().nodename, os.getpid())\n"
+                "os.symlink(%r, os.path.join(%r, 'hello', name))\n"
+                "os.execv(sys.executable, [sys.executable, '-c', 'pass'])")
         self.run_python("-S", "-c", text % (victim, self.recording.folder))
         self.assertFalse(os.path.exists(victim))
 
@@ -133,7 +133,8 @@ class Chain(Interpreter):
 
     def test_modules_and_path_look_untouched(self):
         site = self.site_with("import sys; sys.customized = 1")
-        self.same_as_without("-c", "import sys, sitecustomize as s; print(sys.path, s.__file__, s.__spec__.name)", site=site)
+        text = "import sys, sitecustomize as s; print(sys.path, s.__file__, s.__spec__.name)"
+        self.same_as_without("-c", text, site=site)
 
     def test_the_platforms_own(self):
         self.same_as_without("-c", SAY)

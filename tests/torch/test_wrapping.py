@@ -7,8 +7,8 @@ from support import observed
 
 
 def _without_numbers(texts):
-    """Log lines carry times and process numbers."""
-    return [re.sub(r"\d+", "#", text) for text in texts]
+    """Log lines carry times and process numbers, padded."""
+    return [re.sub(r"[\d ]+", "#", text) for text in texts]
 
 
 @observed.needs_library()
@@ -29,6 +29,8 @@ class Wrapping(observed.TestCase):
         self.assertEqual("builtin:FP16_COMPRESS", spool.facts["hook.kind"])
         names = {event.name for event in spool.of("range", phase="compress")}
         self.assertLessEqual({"good_hook", "CallableHook.method", "raising_hook", "raising_callback"}, names)
+        synchronised = [event.attributes.get("ddp_sync") for event in spool.of("range", phase="forward")]
+        self.assertEqual([0, None], synchronised[-2:])   # inside no_sync(), and after it
         raising, = spool.of("range", "raising_hook")
         self.assertGreater(raising.end, 0)
 

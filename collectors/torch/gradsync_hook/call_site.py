@@ -4,7 +4,6 @@ Walks from the caller outwards to the first frame that is neither torch's nor ou
 object is kept by its address, so the usual walk reads a few frame links; nothing is formatted twice.
 """
 import os
-import sys
 
 from .state import CALL_SITE, clock, state
 

@@ -35,6 +35,7 @@ class Coverage:
             return self._due
         self._due = number + LOOK_EACH
         try:
+            activation.tell_group()   # the first look may have come while the group was being made
             self._look_at_ddp()
             self._look_at_modules()
         except Exception as error:
@@ -59,7 +60,7 @@ class Coverage:
         # functional collectives and compiled code are issued in C++; that their modules are loaded says nothing
         if _compiles():
             if not self._watch_all_groups():
-                activation.tell("not_covered.compiled", "collectives of compiled code: seen in the profiler window only")
+                activation.tell("not_covered.compiled", "what compiled code sends is seen in the profiler window only")
         elif not self._ddps and not self._watch_all_groups() and not traffic.issued:
             activation.tell("not_covered.collectives", "none was issued in Python: those issued in C++ are not seen")
 

@@ -26,7 +26,7 @@ _iterations = {}   # id of a DDP → [forwards whose gradients are synchronised]
 
 
 def after_forward(ddp):
-    """Called after each forward pass whose gradients are synchronised; cheap unless the iteration before was sampled."""
+    """Called after each forward pass whose gradients are synchronised; cheap unless the one before was sampled."""
     count = _iterations.get(id(ddp))
     if count is None:
         count = _iterations[id(ddp)] = [0]

@@ -170,6 +170,8 @@ def _measure(optimizer):
     _gradient_bytes += sum(parameter.numel() * parameter.element_size() for group in optimizer.param_groups
                            for parameter in group["params"] if parameter.requires_grad)
     activation.tell("optimizer.gradient_bytes", _gradient_bytes)
+    if activation.told("framework") == "none" and optimizer.param_groups[0]["params"]:
+        activation.tell("device", optimizer.param_groups[0]["params"][0].device.type)
     activation.tell("optimizer.count", len(_known))
 
 

@@ -53,6 +53,7 @@ class Profile:
         self._module = torch.autograd.profiler
         self._kineto = bool(torch.autograd.kineto_available())
         self._results = None
+        self._entered = False
         self._profile = self._module.profile(**self._options(torch))
         self._metadata = getattr(torch.autograd, "_add_metadata_json", None)
         self._dist = getattr(torch, "distributed", None)
@@ -76,6 +77,7 @@ class Profile:
         _opening = True
         try:
             self._profile.__enter__()
+            self._entered = True
         finally:
             _opening = False
         if self._kineto:
@@ -106,6 +108,14 @@ class Profile:
             finally:
                 _opening = False
         return stamp
+
+    def abandon(self):
+        """After an error: leaves no profiler running."""
+        try:
+            if self._entered:
+                self._module._disable_profiler()
+        except Exception:  # it never ran
+            pass
 
     def is_cheap_to_save(self):
         return not self._kineto and len(self._profile.function_events) < EVENTS_CHEAP_TO_SAVE

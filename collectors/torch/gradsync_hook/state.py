@@ -11,8 +11,10 @@ import time
 
 clock = time.monotonic_ns
 
-COLLECTIVE, COMPLETION, CALL_SITE, HOST_SYNC, COMM_HOOK, PHASE, STEP, WINDOW = range(8)  # what our time is spent on
-COST_NAMES = ("collectives", "done callbacks", "call sites", "item and tolist", "comm hook", "phases", "steps", "window")
+# what our time is spent on: indices of state.cost
+COLLECTIVE, COMPLETION, CALL_SITE, HOST_SYNC, COMM_HOOK, PHASE, STEP, WINDOW = range(8)
+COST_NAMES = ("collectives", "done callbacks", "call sites", "item and tolist", "comm hook", "phases", "steps",
+              "window")
 
 FAULTS_ALLOWED = 2
 

@@ -80,8 +80,7 @@ class Windows:
             self.running = profile.Profile(sys.modules["torch"])
             opened = self.running.open()
         except Exception as error:
-            self.running = None
-            activation.tell("deep", "skipped: %s: %s" % (type(error).__name__, error))
+            self._give_up(error)
             return
         library = state.library
         self.file = name
@@ -91,6 +90,14 @@ class Windows:
         self.closes_at = number + STEPS_OPEN
         self._seen = []
         steps.mark_deep()
+
+    def _give_up(self, error):
+        """Torch did not let us open it; no window is tried again."""
+        activation.tell("deep", "skipped: %s: %s" % (type(error).__name__, error))
+        running, self.running = self.running, None
+        self.count = MOST_WINDOWS
+        if running is not None:
+            running.abandon()
 
     def close(self):
         """Ends the window and saves it; called by its own thread, also before the job's profiler starts."""

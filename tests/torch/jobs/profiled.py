@@ -59,7 +59,8 @@ elif case == "theirs_inside":
         train(number)
 elif case == "theirs_scheduled":
     schedule = torch.profiler.schedule(wait=11, warmup=2, active=2, repeat=1)
-    with torch.profiler.profile(schedule=schedule, on_trace_ready=lambda p: print("theirs", events_of(p) > 50)) as profile:
+    ready = lambda done: print("theirs", events_of(done) > 50)   # noqa: E731
+    with torch.profiler.profile(schedule=schedule, on_trace_ready=ready) as profile:
         for number in range(steps):
             train(number)
             profile.step()

@@ -1,6 +1,5 @@
 """One scenario per forked child, so that torch is imported once. Prints `<scenario> <pid>` for each."""
 import multiprocessing
-import os
 import sys
 
 import torch

@@ -1,4 +1,7 @@
-"""Small deterministic trainings: `training.py CASE[,CASE…] [STEPS]`. Prints `<case> <sha256 of all parameters and buffers>`."""
+"""Small deterministic trainings: `training.py CASE[,CASE…] [STEPS]`.
+
+Prints `<case> <sha256 of all parameters, buffers and momentum>` for each.
+"""
 import hashlib
 import os
 import sys
@@ -58,7 +61,8 @@ HOOKS = {
 
 def train(case, steps):
     torch.manual_seed(1)
-    net = torch.nn.Sequential(torch.nn.Linear(20, 40), torch.nn.BatchNorm1d(40), torch.nn.ReLU(), torch.nn.Linear(40, 5))
+    net = torch.nn.Sequential(torch.nn.Linear(20, 40), torch.nn.BatchNorm1d(40), torch.nn.ReLU(),
+                              torch.nn.Linear(40, 5))
     ddp = DistributedDataParallel(net)
     HOOKS[case](ddp)
     optimizer = torch.optim.SGD(ddp.parameters(), lr=0.05, momentum=0.9)

@@ -117,7 +117,8 @@ def run(command, recording=None, cwd=None, **env):
 def run_job(name, *arguments, ranks=2, recording=None, **env):
     """tests/torch/jobs/<name>.py on every rank."""
     command = [PYTHON, os.path.join(TESTS, "jobs", name + ".py")] + list(arguments)
-    common = environment(recording, MASTER_ADDR="127.0.0.1", MASTER_PORT=str(_free_port()), WORLD_SIZE=str(ranks), **env)
+    common = environment(recording, MASTER_ADDR="127.0.0.1", MASTER_PORT=str(_free_port()), WORLD_SIZE=str(ranks),
+                         **env)
     return Outcome([start(command, dict(common, RANK=str(rank), LOCAL_RANK=str(rank))) for rank in range(ranks)])
 
 
