@@ -77,10 +77,13 @@ class TraceJob {
 class AnalyzeCommand final : public Command {
  public:
   std::string name() const override { return "analyze"; }
-  std::string summary() const override { return "the same report from recordings and profiler traces that are there already"; }
+  std::string summary() const override {
+    return "the same report from recordings and profiler traces that are there already";
+  }
 
   void declare(CLI::App& app) override {
-    app.add_option("PATH", paths_, "a recording folder, or Chrome/Kineto traces (.json, .json.gz), one per rank")->required();
+    app.add_option("PATH", paths_, "a recording folder, or Chrome/Kineto traces (.json, .json.gz), one per rank")
+        ->required();
     app.add_option("--threads", threads_, "threads that summarise ranks")->check(CLI::Range(1, 256))->type_name("N");
     declare_rules(app, rules_);
     declare_output(app, output_);

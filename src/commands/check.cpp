@@ -1,6 +1,6 @@
 // check: what can be measured here, what cannot, why, and the command that would enable it.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "collectors/attach/attach.h"
 #include "src/commands/collectors.h"
@@ -19,7 +19,8 @@ class CheckCommand final : public Command {
 
   void declare(CLI::App& app) override {
     app.add_option("--python", python_, "the interpreter that the job will use")->type_name("PROGRAM");
-    app.add_option("--json", json_, "write the result as a report document to FILE; - is standard output")->type_name("FILE");
+    app.add_option("--json", json_, "write the result as a report document to FILE; - is standard output")
+        ->type_name("FILE");
   }
 
   int run() override {
@@ -51,9 +52,9 @@ class CheckCommand final : public Command {
   Coverage interpreter() const {
     Coverage coverage{"PyTorch of " + python_, "", CoverageState::collected, "", "", 0};
     const char* path = std::getenv("PATH");
-    const std::string outcome = run_quietly(
-        {python_, "-c", "import importlib.util as u, sys; sys.exit(0 if u.find_spec('torch') else 9)"},
-        {{"PATH", path == nullptr ? "/usr/bin:/bin" : path}});
+    const std::string outcome =
+        run_quietly({python_, "-c", "import importlib.util as u, sys; sys.exit(0 if u.find_spec('torch') else 9)"},
+                    {{"PATH", path == nullptr ? "/usr/bin:/bin" : path}});
     if (outcome.empty()) return coverage;
     coverage.state = CoverageState::unavailable;
     coverage.reason = outcome.ends_with(" 9") ? "it has no torch: its jobs are seen only through NVTX" : outcome;

@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 
@@ -9,6 +10,35 @@
 namespace gradsync {
 namespace {
 
+// CLI11 takes an argument in brackets for a list: [a,b] would reach CMD as a and b. A mark in front hides the bracket
+// from it; what carries the mark already gets a second one, so that every argument comes back as it was.
+constexpr char kMark = '\x01';
+
+std::string hide_bracket(std::string argument) {
+  const bool confused = !argument.empty() && (argument.front() == '[' || argument.front() == kMark);
+  return confused ? kMark + argument : argument;
+}
+
+std::string show_bracket(std::string argument) {
+  return !argument.empty() && argument.front() == kMark ? argument.substr(1) : argument;
+}
+
+void show_brackets(CLI::App& app) {
+  for (CLI::Option* option : app.get_options())
+    if (option->get_items_expected_max() > 0) option->transform(show_bracket);
+}
+
+// CLI11 speaks of what is missing before it speaks of the word that stands in its place.
+std::string what_is_wrong(const CLI::App& app, const CLI::ParseError& error) {
+  const auto code = static_cast<CLI::ExitCodes>(error.get_exit_code());
+  if (code != CLI::ExitCodes::RequiredError && code != CLI::ExitCodes::ExtrasError) return error.what();
+  const std::vector<std::string> unknown = app.remaining(true);
+  const auto word = std::find_if(unknown.begin(), unknown.end(), [](const auto& text) { return text != "--"; });
+  if (word == unknown.end()) return error.what();
+  if (word->starts_with('-')) return "there is no option " + *word;
+  return (app.get_subcommands().empty() ? "there is no command " : "one argument too many: ") + show_bracket(*word);
+}
+
 // CLI11 has its own statuses; ours are part of the contract: asked-for help is success, anything else wrong usage.
 int parse_failure(const CLI::App& app, const CLI::ParseError& error) {
   const bool asked = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);
@@ -16,7 +46,7 @@ int parse_failure(const CLI::App& app, const CLI::ParseError& error) {
     app.exit(error);
     return exit_status::kDone;
   }
-  std::fprintf(stderr, "gradsync-doctor: %s\n", error.what());
+  std::fprintf(stderr, "gradsync-doctor: %s\n", what_is_wrong(app, error).c_str());
   std::string called = "gradsync-doctor";
   for (const CLI::App* sub : app.get_subcommands()) called += " " + sub->get_name();
   std::fprintf(stderr, "try: %s --help\n", called.c_str());
@@ -46,10 +76,13 @@ int run_command_line(int argc, char** argv) {
   for (const auto& command : commands) {
     CLI::App* sub = app.add_subcommand(command->name(), command->summary());
     command->declare(*sub);
+    show_brackets(*sub);
     sub->callback([&chosen, &command] { chosen = command.get(); });
   }
+  std::vector<std::string> last_first;  // as CLI11 wants them
+  for (int i = argc - 1; i > 0; --i) last_first.push_back(hide_bracket(argv[i]));
   try {
-    app.parse(argc, argv);
+    app.parse(std::move(last_first));
     return chosen->run();
   } catch (const CLI::ParseError& error) {
     return parse_failure(app, error);

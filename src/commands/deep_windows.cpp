@@ -6,7 +6,8 @@ namespace gradsync {
 
 void read_deep_windows(const RecordingFolder& folder, TimelineBuilder& builder, std::vector<Coverage>& coverage) {
   for (const WindowFile& window : folder.windows) {
-    const std::optional<WindowClock> clock = builder.window_clock(window.host, window.pid, window.path.filename().string());
+    const std::optional<WindowClock> clock =
+        builder.window_clock(window.host, window.pid, window.path.filename().string());
     if (!clock) {
       coverage.push_back({"deep window " + window.path.filename().string(), "", CoverageState::unavailable,
                           "no window event with its clock pairs: the process ended inside the window", "", 0});

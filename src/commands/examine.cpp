@@ -46,7 +46,8 @@ void complete_run_info(const std::vector<RankTimeline>& ranks, Inputs& inputs) {
     if (!rank.process.host.empty()) hosts.insert(rank.process.host);
     if (!rank.events.empty() && (first == 0 || rank.first_time() < first)) first = rank.first_time();
     last = std::max(last, rank.last_time());
-    const auto counted = std::count_if(rank.steps.begin(), rank.steps.end(), [](const StepSpan& s) { return s.counted(); });
+    const auto counted =
+        std::count_if(rank.steps.begin(), rank.steps.end(), [](const StepSpan& s) { return s.counted(); });
     fewest = fewest < 0 ? counted : std::min<std::int64_t>(fewest, counted);
   }
   run.hosts.assign(hosts.begin(), hosts.end());

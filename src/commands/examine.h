@@ -18,9 +18,11 @@ struct ExamineOptions {
 };
 
 // Reads the folder; what cannot be read is coverage. Error: not a recording.
-Result<Report> examine(const std::filesystem::path& recording, const RuleSet& rules, const ExamineOptions& options = {});
+Result<Report> examine(const std::filesystem::path& recording, const RuleSet& rules,
+                       const ExamineOptions& options = {});
 
 // Timelines → report. `inputs` carries run, facts, coverage and series that are already known.
-Report conclude(const std::vector<RankTimeline>& ranks, Inputs inputs, const RuleSet& rules, const ExamineOptions& options);
+Report conclude(const std::vector<RankTimeline>& ranks, Inputs inputs, const RuleSet& rules,
+                const ExamineOptions& options);
 
 }  // namespace gradsync

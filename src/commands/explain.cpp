@@ -22,7 +22,8 @@ void print_list(const char* heading, const std::vector<std::string>& lines) {
 }
 
 void print_page(const RulePage& page) {
-  fmt::print("{} ({}, diagnostic step {}, for each: {})\n{}\n", page.id, page.severity, page.step, page.for_each, page.title);
+  fmt::print("{} ({}, diagnostic step {}, for each: {})\n{}\n", page.id, page.severity, page.step, page.for_each,
+             page.title);
   if (!page.why.empty()) fmt::print("\n{}\n", page.why);
   fmt::print("\nHolds when\n");
   for (const RuleThreshold& threshold : page.thresholds) {

@@ -28,10 +28,10 @@ InstallPaths find_install_paths() {
   const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
   const fs::path installed = folder / ".." / "lib" / "gradsync-doctor";
   InstallPaths paths;
-  paths.library = first_existing(candidates("GSD_LIBRARY_PATH", {installed / "libgradsync_inject.so",
-                                                                 folder / "collectors" / "inject" / "libgradsync_inject.so"}));
-  paths.torch_shim =
-      first_existing(candidates("GSD_TORCH_SHIM", {installed / "torch", folder / "torch"}));
+  paths.library =
+      first_existing(candidates("GSD_LIBRARY_PATH", {installed / "libgradsync_inject.so",
+                                                     folder / "collectors" / "inject" / "libgradsync_inject.so"}));
+  paths.torch_shim = first_existing(candidates("GSD_TORCH_SHIM", {installed / "torch", folder / "torch"}));
   return paths;
 }
 

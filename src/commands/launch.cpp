@@ -68,7 +68,8 @@ class SignalGuard {
 
 Error start_error(const std::string& program, int error) {
   const bool missing = error == ENOENT || error == ENOTDIR;
-  Error result{"cannot run", program, errno_text(error), "", missing ? exit_status::kNotFound : exit_status::kNotExecutable};
+  Error result{"cannot run", program, errno_text(error), "",
+               missing ? exit_status::kNotFound : exit_status::kNotExecutable};
   result.hint = missing ? "check the spelling and PATH; options of the doctor go before --"
                         : "check its permissions and its first line (the interpreter)";
   return result;

@@ -17,10 +17,10 @@ struct LaunchOptions {
 };
 
 struct LaunchResult {
-  int exit_status = 0;         // CMD's own; 128 + n when signal n ended it
-  int signal = 0;              // that n, or 0
-  double seconds = 0;          // from start to the end of CMD
-  int left_behind = 0;         // processes still running when we stopped waiting
+  int exit_status = 0;  // CMD's own; 128 + n when signal n ended it
+  int signal = 0;       // that n, or 0
+  double seconds = 0;   // from start to the end of CMD
+  int left_behind = 0;  // processes still running when we stopped waiting
 };
 
 // Errors: CMD not found (127), not executable (126), fork refused (125); their exit_status says which.

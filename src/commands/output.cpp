@@ -35,8 +35,8 @@ TerminalOptions terminal_options(const OutputOptions& options) {
   TerminalOptions terminal;
   terminal.width = terminal_width();
   const char* no_color = std::getenv("NO_COLOR");
-  const bool wanted = options.color == "always" ||
-                      (options.color == "auto" && ::isatty(STDOUT_FILENO) == 1 && (no_color == nullptr || *no_color == '\0'));
+  const bool wanted = options.color == "always" || (options.color == "auto" && ::isatty(STDOUT_FILENO) == 1 &&
+                                                    (no_color == nullptr || *no_color == '\0'));
   terminal.color = wanted ? Color::on : Color::off;
   terminal.charset = utf8_locale() ? Charset::utf8 : Charset::ascii;
   terminal.verbosity = options.quiet ? Verbosity::quiet : options.verbose ? Verbosity::verbose : Verbosity::normal;
@@ -55,7 +55,8 @@ void declare_output(CLI::App& app, OutputOptions& options) {
   app.add_option("--color", options.color, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->type_name("WHEN");
-  app.add_option("--fail-on", options.fail_on, "exit with 10 when a finding is at least this severe: info, warning, error")
+  app.add_option("--fail-on", options.fail_on,
+                 "exit with 10 when a finding is at least this severe: info, warning, error")
       ->check(CLI::IsMember({"info", "warning", "error"}))
       ->type_name("SEVERITY");
   auto* quiet = app.add_flag("-q,--quiet", options.quiet, "only the verdict and a line per finding");

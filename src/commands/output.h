@@ -13,9 +13,9 @@ class App;
 namespace gradsync {
 
 struct OutputOptions {
-  std::string json;                // file, or - for stdout; empty = none
-  std::string color = "auto";      // auto, always, never
-  std::string fail_on;             // info, warning, error; empty = never
+  std::string json;            // file, or - for stdout; empty = none
+  std::string color = "auto";  // auto, always, never
+  std::string fail_on;         // info, warning, error; empty = never
   bool quiet = false;
   bool verbose = false;
 };

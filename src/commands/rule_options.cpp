@@ -7,9 +7,15 @@
 namespace gradsync {
 
 void declare_rules(CLI::App& app, RuleChoice& choice) {
-  app.add_option("--rules", choice.folders, "add the rules of DIR; one with a built-in's id replaces it")->type_name("DIR");
-  app.add_option("--set", choice.settings, "change a threshold, e.g. small-messages.comm.collectives_per_step=20")
-      ->type_name("RULE.METRIC=VALUE");
+  // One value each time: an option that takes all it can get would swallow the CMD or RULE behind it.
+  app.add_option("--rules", choice.folders,
+                 "add the rules of DIR; one with a built-in's id replaces it; may be repeated")
+      ->type_name("DIR")
+      ->allow_extra_args(false);
+  app.add_option("--set", choice.settings,
+                 "change a threshold, e.g. small-messages.comm.collectives_per_step=20; may be repeated")
+      ->type_name("RULE.METRIC=VALUE")
+      ->allow_extra_args(false);
 }
 
 Result<RuleSet> chosen_rules(const RuleChoice& choice) {

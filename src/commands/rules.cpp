@@ -20,7 +20,8 @@ class RulesCommand final : public Command {
 
   void declare(CLI::App& app) override {
     auto* check = app.add_flag("--check", check_, "run every rule's own examples; exit with 4 when one fails");
-    app.add_flag("--settable", settable_, "list every threshold that --set can change, with its value")->excludes(check);
+    app.add_flag("--settable", settable_, "list every threshold that --set can change, with its value")
+        ->excludes(check);
     declare_rules(app, choice_);
   }
 

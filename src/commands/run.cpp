@@ -76,14 +76,16 @@ class RunCommand final : public Command {
   std::string summary() const override { return "run a job under the doctor and print what its synchronisation costs"; }
 
   void declare(CLI::App& app) override {
-    app.add_option("CMD", command_, "the job, after --: python3 train.py, torchrun …, mpirun …, any program")->required();
+    app.add_option("CMD", command_, "the job, after --: python3 train.py, torchrun …, mpirun …, any program")
+        ->required();
     app.add_option("-o,--output", folder_, "write the recording to DIR (made here; default: the user's state folder)")
         ->type_name("DIR");
     app.add_option("--steps", steps_, "record steps A:B, or all")->type_name("A:B|all");
     app.add_option("--deep", deep_, "the framework's profiler for 5 steps: auto, torch or off")
         ->check(CLI::IsMember({"auto", "torch", "off"}))
         ->type_name("WINDOW");
-    app.add_option("--budget", budget_, "drop optional collectors that cost more than this share of the step, in percent")
+    app.add_option("--budget", budget_,
+                   "drop optional collectors that cost more than this share of the step, in percent")
         ->check(CLI::Range(0.0, 100.0))
         ->type_name("PERCENT");
     app.add_option("--linger", linger_, "after CMD ended, wait this long for processes it left behind, e.g. 10s")
@@ -97,7 +99,8 @@ class RunCommand final : public Command {
   int run() override {
     const Result<std::int64_t> linger = parse_duration_ns(linger_);
     if (!linger) return print_error(usage(linger.error(), "--linger"));
-    if (!valid_steps()) return print_error({"--steps", steps_, "not A:B and not all", "--steps 10:60", exit_status::kUsage});
+    if (!valid_steps())
+      return print_error({"--steps", steps_, "not A:B and not all", "--steps 10:60", exit_status::kUsage});
     const Result<RuleSet> rules = chosen_rules(rules_);
     if (!rules) return print_error(rules.error());
     if (std::getenv("GSD_RECORDING") != nullptr) return pass_through();
@@ -132,7 +135,8 @@ class RunCommand final : public Command {
 
   // Inside another doctor's job: its collectors are loaded already, its report covers this part.
   int pass_through() {
-    std::fprintf(stderr, "gradsync-doctor: this job already runs under a doctor (GSD_RECORDING is set); passing through\n");
+    std::fprintf(stderr,
+                 "gradsync-doctor: this job already runs under a doctor (GSD_RECORDING is set); passing through\n");
     LaunchOptions options;
     options.command_line = command_;
     options.environment = own_environment();
@@ -156,10 +160,12 @@ class RunCommand final : public Command {
         break;
       }
       std::fprintf(stderr, "gradsync-doctor: %s\n", made.error().message().c_str());
-      parts_.coverage.push_back({"recording folder", "", CoverageState::partial, made.error().message(), made.error().hint, 0});
+      parts_.coverage.push_back(
+          {"recording folder", "", CoverageState::partial, made.error().message(), made.error().hint, 0});
     }
     if (context_.recording.empty())
-      parts_.coverage.push_back({"recording", "", CoverageState::unavailable, "no folder could be written", "give -o DIR", 0});
+      parts_.coverage.push_back(
+          {"recording", "", CoverageState::unavailable, "no folder could be written", "give -o DIR", 0});
   }
 
   void start_collectors() {
@@ -190,7 +196,8 @@ class RunCommand final : public Command {
 
   void remove_empty_recording() const {
     std::error_code ignored;
-    for (const char* part : {"hello", "events", "windows", "series", "profiles"}) fs::remove(context_.recording / part, ignored);
+    for (const char* part : {"hello", "events", "windows", "series", "profiles"})
+      fs::remove(context_.recording / part, ignored);
     fs::remove(context_.recording, ignored);
   }
 
@@ -208,7 +215,8 @@ class RunCommand final : public Command {
     for (const auto& [name, value] : context_.options) parts_.facts["option." + name] = value;
     if (job.left_behind > 0)
       parts_.coverage.push_back({"processes left behind", "", CoverageState::partial,
-                                 "processes of the job were still running when the report was made", "--linger 30s", 0});
+                                 "processes of the job were still running when the report was made", "--linger 30s",
+                                 0});
     const Report report = make_report(rules);
     if (const Result<void> shown = show_report(report, output_); !shown) {
       const int failed = print_error(shown.error());

@@ -15,7 +15,7 @@ class SpoolSink final : public EventSink {
 
   void begin_process(const ProcessInfo&) override {}  // always this process
   NameId intern(std::string_view text) override;
-  void lane(const LaneInfo&) override {}              // a lane is the calling thread
+  void lane(const LaneInfo&) override {}  // a lane is the calling thread
   void event(const Event& event) override;
   void attribute(std::uint64_t event_reference, NameId key, std::int64_t value) override;
   void attribute(std::uint64_t event_reference, NameId key, NameId value) override;
