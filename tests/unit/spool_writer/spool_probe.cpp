@@ -129,12 +129,14 @@ Spool Recording::of(pid_t pid) const {
 }
 
 int wait_for(pid_t child) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(300);
   int status = 0;
   while (::waitpid(child, &status, WNOHANG) == 0) {
     if (std::chrono::steady_clock::now() > deadline) {
       ::kill(child, SIGKILL);
+      ::waitpid(child, &status, 0);
       FAIL_CHECK("the writer did not end");
+      break;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }

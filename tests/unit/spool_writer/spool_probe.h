@@ -65,7 +65,7 @@ struct WriterOptions {
 // status; the goodbye is said. Returns the wait status.
 int run_writer(const Recording* recording, const std::function<int()>& body, WriterOptions options = {});
 
-// Waits for a child and returns its wait status; kills it after 60 s.
+// Waits for a child and returns its wait status; kills it when it hangs.
 int wait_for(pid_t child);
 
 }  // namespace gradsync::test

@@ -64,30 +64,33 @@ TEST_CASE("8 threads at once: nothing is lost, nothing is mixed") {
 
 TEST_CASE("threads that intern the same new text at the same moment get one id") {
   constexpr int kThreads = 3;
-  constexpr int kRounds = 4000;
+  constexpr int kRounds = 200;
+  constexpr int kTexts = 20;  // per round: starting together is what takes time
   const Recording recording;
   CHECK(run_writer(&recording, [] {
           static std::atomic<int> round;
           static std::atomic<int> arrived;
-          static std::uint32_t ids[kThreads][kRounds];
+          static std::uint32_t ids[kThreads][kRounds * kTexts];
           std::vector<std::thread> threads;
           for (int t = 0; t < kThreads; ++t) {
             threads.emplace_back([t] {
               for (int r = 0; r < kRounds; ++r) {
-                const std::string text = "text " + std::to_string(r);
                 if (arrived.fetch_add(1) == kThreads - 1) {
                   arrived = 0;
                   ++round;
                 }
                 while (round <= r) std::this_thread::yield();
-                ids[t][r] = gsd_string(text.c_str(), -1);
+                for (int k = r * kTexts; k < (r + 1) * kTexts; ++k) {
+                  ids[t][k] = gsd_string(("text " + std::to_string(k)).c_str(), -1);
+                }
               }
             });
           }
           for (auto& thread : threads) thread.join();
           int differ = 0;
-          for (int r = 0; r < kRounds; ++r)
-            differ += ids[0][r] == 0 || ids[0][r] != ids[1][r] || ids[0][r] != ids[2][r];
+          for (int k = 0; k < kRounds * kTexts; ++k) {
+            differ += ids[0][k] == 0 || ids[0][k] != ids[1][k] || ids[0][k] != ids[2][k];
+          }
           return differ == 0 ? 0 : 1;
         }) == 0);
 }
