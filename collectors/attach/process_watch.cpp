@@ -179,7 +179,8 @@ class ProcessWatch final : public Collector {
     const fs::path folder = proc_ / std::to_string(pid);
     if (const auto arguments = read_file(folder / "cmdline", 1 << 20); arguments && !arguments->empty())
       process.arguments = split_zero(*arguments);
-    if (const auto environment = read_file(folder / "environ", 1 << 20); environment && !environment->empty()) {
+    // A process that is being replaced or has ended shows nothing; one that lives may have an empty environment.
+    if (const auto environment = read_file(folder / "environ", 1 << 20); environment && !process.arguments.empty()) {
       process.environment.clear();
       for (const std::string& setting : split_zero(*environment)) {
         const std::size_t equals = setting.find('=');

@@ -100,10 +100,10 @@ Report conclude(const std::vector<RankTimeline>& ranks, Inputs inputs, const Rul
   return report;
 }
 
-Result<Report> examine(const std::filesystem::path& recording, const RuleSet& rules, const ExamineOptions& options) {
+Result<Report> examine(const std::filesystem::path& recording, const Report& parts, const RuleSet& rules,
+                       const ExamineOptions& options) {
   const Result<RecordingFolder> folder = open_recording_folder(recording);
   if (!folder) return folder.error();
-  Report parts = read_recording_parts(recording);
   Inputs inputs;
   inputs.run = parts.run;
   inputs.facts = parts.facts;
@@ -119,6 +119,10 @@ Result<Report> examine(const std::filesystem::path& recording, const RuleSet& ru
   report.command = parts.command.empty() ? "examine" : parts.command;
   if (report.run.recording.empty()) report.run.recording = recording.string();
   return report;
+}
+
+Result<Report> examine(const std::filesystem::path& recording, const RuleSet& rules, const ExamineOptions& options) {
+  return examine(recording, read_recording_parts(recording), rules, options);
 }
 
 }  // namespace gradsync

@@ -21,6 +21,10 @@ struct ExamineOptions {
 Result<Report> examine(const std::filesystem::path& recording, const RuleSet& rules,
                        const ExamineOptions& options = {});
 
+// The same with parts that could not be written into the folder.
+Result<Report> examine(const std::filesystem::path& recording, const Report& parts, const RuleSet& rules,
+                       const ExamineOptions& options);
+
 // Timelines → report. `inputs` carries run, facts, coverage and series that are already known.
 Report conclude(const std::vector<RankTimeline>& ranks, Inputs inputs, const RuleSet& rules,
                 const ExamineOptions& options);

@@ -227,11 +227,14 @@ class RunCommand final : public Command {
 
   Report make_report(const RuleSet& rules) {
     if (!context_.recording.empty()) {
-      if (const Result<void> written = write_recording_parts(context_.recording, parts_); !written)
-        parts_.coverage.push_back({"recording.json", "", CoverageState::partial, written.error().message(), "", 0});
       ExamineOptions options;
       options.threads = threads_;
-      Result<Report> examined = examine(context_.recording, rules, options);
+      const Result<void> written = write_recording_parts(context_.recording, parts_);
+      if (!written)
+        parts_.coverage.push_back({"recording", "", CoverageState::partial, written.error().message(),
+                                   "give -o a folder with more room", 0});
+      Result<Report> examined = written ? examine(context_.recording, rules, options)
+                                        : examine(context_.recording, parts_, rules, options);
       if (examined) return std::move(*examined);
       parts_.coverage.push_back({"recording", "", CoverageState::unavailable, examined.error().message(), "", 0});
     }
