@@ -6,6 +6,7 @@ build="$(realpath "$1")"
 cd "$(dirname "${BASH_SOURCE[0]}")"
 python="${GSD_TORCH_PYTHON:-python3}"
 export GSD_TEST_LIBRARY="$build/collectors/inject/libgradsync_inject.so"
+export GSD_LIBRARY="$GSD_TEST_LIBRARY"
 
 head_of_table() {
   printf 'date      %s\n' "$(date -u +%Y-%m-%d)"
