@@ -70,6 +70,9 @@ Result<spool::SpoolHeader> read_header(const Mapping& file, const std::string& p
   return header;
 }
 
+// Ids are given out in order from 1; the bound only keeps a damaged one from eating the memory.
+constexpr std::uint32_t kMostStrings = 1U << 20;
+
 // Walks the committed records of every chunk.
 class SpoolParser {
  public:
@@ -99,7 +102,7 @@ class SpoolParser {
     process.realtime = header_.realtime_ns;
     process.exited_cleanly = header_.exited_cleanly != 0;
     process.exit_time = header_.exit_ns;
-    process.lost = header_.dropped_full + header_.dropped_no_space;
+    process.lost = header_.dropped_full + header_.dropped_no_space + header_.dropped_nested;
     process.self_ns = header_.self_ns;
     sink_.begin_process(process);
   }
@@ -131,7 +134,7 @@ class SpoolParser {
     if (record.kind != spool::Kind::string) return;
     spool::StringRecord string;
     std::memcpy(&string, &record, sizeof string);
-    if (string.id > record_count_ || index + 1 + string_records(record) > record_count_) return;
+    if (string.id > kMostStrings || index + 1 + string_records(record) > record_count_) return;
     if (names_.size() <= string.id) names_.resize(string.id + 1);
     names_[string.id] = {reinterpret_cast<const char*>(records_ + index + 1),
                          std::min(string.length, spool::kMaxStringBytes)};
@@ -148,10 +151,11 @@ class SpoolParser {
   void deliver(const spool::Record& record, std::uint64_t index) {
     const auto kind = static_cast<std::uint8_t>(record.kind);
     if (index % spool::kRecordsPerChunk == 1) announce_lane(index - 1);
+    if (record.kind == spool::Kind::chunk) return announce_lane(index);  // another thread goes on in this chunk
     if (record.kind == spool::Kind::string) return;
     if (record.kind == spool::Kind::attribute) return deliver_attribute(record);
     if (kind < static_cast<std::uint8_t>(Kind::step) || kind > static_cast<std::uint8_t>(Kind::window)) {
-      stats_.unknown_kinds += record.kind != spool::Kind::empty && record.kind != spool::Kind::chunk;
+      stats_.unknown_kinds += record.kind != spool::Kind::empty;
       return;
     }
     Event event;
@@ -196,6 +200,7 @@ class SpoolParser {
   void report_losses() {
     lose(header_.dropped_full, "the spool's size bound was reached");
     lose(header_.dropped_no_space, "no space left for the recording");
+    lose(header_.dropped_nested, "a signal handler's events inside the writer");
     const std::uint64_t promised = std::min(header_.chunks_used, spool::kMaxChunks);
     const std::uint64_t present = record_count_ / spool::kRecordsPerChunk;
     if (present < promised) {
