@@ -33,13 +33,18 @@ class EnvironmentAnalyzer final : public Analyzer {
   void summarise(const RankTimeline& rank, const Inputs&, Summary& summary) const override {
     Series& facts = summary.table("rank_facts", {"rank", "key", "value"});
     for (const auto& [key, value] : rank.facts) facts.rows.push_back({std::int64_t{rank.rank}, key, value});
-    std::int64_t lost = static_cast<std::int64_t>(rank.process.lost);
-    for (const Event& event : rank.events)
-      if (event.kind == Kind::loss && event.source != Source::doctor) lost += event.bytes;
+    std::int64_t lost = 0;
+    std::string why;  // the reader tells every loss as an event, those of the writer's own counters too
+    for (const Event& event : rank.events) {
+      if (event.kind != Kind::loss) continue;
+      lost += event.bytes;
+      const std::string reason(rank.name(event));
+      if (why.find(reason) == std::string::npos) why += (why.empty() ? "" : "; ") + reason;
+    }
     const std::int64_t last_step = rank.steps.empty() ? -1 : rank.steps.back().number;
-    summary.table("rank_ends", {"rank", "host", "pid", "step", "last_ns", "clean", "lost"})
+    summary.table("rank_ends", {"rank", "host", "pid", "step", "last_ns", "clean", "lost", "loss_reason"})
         .rows.push_back({std::int64_t{rank.rank}, rank.process.host, rank.process.pid, last_step, rank.last_time(),
-                         std::int64_t{rank.process.exited_cleanly}, lost});
+                         std::int64_t{rank.process.exited_cleanly}, lost, why});
   }
 
   void conclude(const Summary& all, const Inputs& inputs, Conclusions& conclusions) const override {
@@ -88,9 +93,8 @@ class EnvironmentAnalyzer final : public Analyzer {
       const auto cell = [&row](std::size_t i) { return std::get<std::int64_t>(row[i]); };
       const std::string scope = "rank:" + std::to_string(cell(0));
       if (cell(6) > 0)
-        conclusions.coverage.push_back({"events of " + scope, "", CoverageState::partial,
-                                        "the recording's bound or the disk was full", "give -o a folder with more room",
-                                        cell(6)});
+        conclusions.coverage.push_back(
+            {"events of " + scope, "", CoverageState::partial, std::get<std::string>(row[7]), "", cell(6)});
       const bool early = anyone_said_goodbye && cell(5) == 0;
       if (anyone_said_goodbye) add_value(conclusions.metrics, "rank.ended_early", scope, early ? 1 : 0, 1, "spool");
       if (cell(5) != 0) continue;
