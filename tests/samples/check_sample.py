@@ -32,6 +32,18 @@ def first_finding(report):
     return fired[0] if fired else None
 
 
+def metric(report, name):
+    return next((m["value"] for m in report["metrics"] if m["name"] == name and m["scope"] == "all"), None)
+
+
+def check_bytes(sample, report):
+    """Plain DDP is seen from outside only; what it sends per step is known: its parameters, four bytes each."""
+    if sample == "ddp_healthy":
+        expected = 4 * int(report["facts"]["ddp.parameters"])
+        if metric(report, "comm.bytes_per_step") != expected:
+            sys.exit("%s bytes per step, expected %d" % (metric(report, "comm.bytes_per_step"), expected))
+
+
 def agrees(report, expected):
     first = first_finding(report)
     if expected.startswith("nothing"):
@@ -40,9 +52,9 @@ def agrees(report, expected):
 
 
 def describe(report):
-    step = next((m for m in report["metrics"] if m["name"] == "step.time_ms" and m["scope"] == "all"), None)
+    step = metric(report, "step.time_ms")
     fired = ["%s (%s, %s)" % (f["rule"], f["severity"], f["scope"]) for f in report["findings"] if f["state"] == "fired"]
-    return "step %.1f ms, %d steps: %s" % (step["value"] if step else -1, report["run"]["steps"],
+    return "step %.1f ms, %d steps: %s" % (step if step else -1, report["run"]["steps"],
                                            ", ".join(fired) or "no finding")
 
 
@@ -64,6 +76,7 @@ def check_recording(doctor, sample, archive):
             tar.extractall(folder)
         report, _ = run(doctor, ["show", folder + "/recording"])
     print(sample, "stored:", describe(report))
+    check_bytes(sample, report)
     return agrees(report, expected_finding(sample))
 
 
@@ -74,6 +87,7 @@ def check_real(doctor, sample, job):
         print(sample, attempt, "run:", describe(report))
         if done.returncode != 0:
             sys.exit("the sample failed with %d\n%s" % (done.returncode, done.stdout))
+        check_bytes(sample, report)
         if agrees(report, expected):
             return True
     return False
