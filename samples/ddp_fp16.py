@@ -14,7 +14,7 @@ import time
 from datetime import timedelta
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-parser.add_argument("--steps", type=int, default=40, help="training steps (default %(default)s)")
+parser.add_argument("--steps", type=int, default=48, help="training steps (default %(default)s)")
 options = parser.parse_args()
 
 
@@ -28,6 +28,7 @@ def start_ranks(count: int = 2) -> int:
         port = probe.getsockname()[1]
     common = dict(os.environ, WORLD_SIZE=str(count), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
     common["GLOO_SOCKET_IFNAME"] = "lo"
+    common["OMP_NUM_THREADS"] = "1"  # torch.set_num_threads() does not reach OpenBLAS
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     ranks: list[subprocess.Popen] = []
     try:

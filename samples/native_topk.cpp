@@ -247,7 +247,7 @@ pid_t start_rank(int rank, const std::array<int, kRanks>& sockets, int steps) {
 
 int main(int argc, char** argv) {
   const bool has_steps = argc == 3 && std::string(argv[1]) == "--steps";
-  const int steps = has_steps ? std::atoi(argv[2]) : 40;
+  const int steps = has_steps ? std::atoi(argv[2]) : 48;
   if ((argc != 1 && !has_steps) || steps < 1) {
     std::fprintf(stderr, "usage: native_topk [--steps N]\n");
     return 2;
