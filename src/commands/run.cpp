@@ -231,10 +231,10 @@ class RunCommand final : public Command {
       options.threads = threads_;
       const Result<void> written = write_recording_parts(context_.recording, parts_);
       if (!written)
-        parts_.coverage.push_back({"recording", "", CoverageState::partial, written.error().message(),
-                                   "give -o a folder with more room", 0});
-      Result<Report> examined = written ? examine(context_.recording, rules, options)
-                                        : examine(context_.recording, parts_, rules, options);
+        parts_.coverage.push_back(
+            {"recording", "", CoverageState::partial, written.error().message(), "give -o a folder with more room", 0});
+      Result<Report> examined =
+          written ? examine(context_.recording, rules, options) : examine(context_.recording, parts_, rules, options);
       if (examined) return std::move(*examined);
       parts_.coverage.push_back({"recording", "", CoverageState::unavailable, examined.error().message(), "", 0});
     }

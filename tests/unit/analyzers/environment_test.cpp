@@ -47,7 +47,8 @@ TEST_CASE("ranks that left nothing are missed") {
 }
 
 TEST_CASE("patches that failed and events that were lost are coverage") {
-  const Conclusions found = analyze(rank(0, true, 20, "patch.Work.wait=failed:why") + "loss 7 disk 0..0\nloss 2 disk 0..0\n");
+  const Conclusions found =
+      analyze(rank(0, true, 20, "patch.Work.wait=failed:why") + "loss 7 disk 0..0\nloss 2 disk 0..0\n");
   const auto about = [&](const char* source) {
     return std::find_if(found.coverage.begin(), found.coverage.end(),
                         [&](const Coverage& coverage) { return coverage.source == source; });
