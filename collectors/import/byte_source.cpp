@@ -104,6 +104,7 @@ std::size_t ByteSource::read_inflated(char* into, std::size_t capacity) {
       between_members_ = true;
     } else if (step.state == InflateState::damaged) {
       if (first_member_ || member_bytes_ > 0) damage_ = Damage::corrupt;
+      ended_ = true;
       return filled;
     } else if (step.consumed == 0 && step.produced == 0 && !input_left) {
       if (damage_ == Damage::none) damage_ = Damage::cut;

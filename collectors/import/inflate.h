@@ -7,7 +7,7 @@
 
 namespace gradsync {
 
-enum class InflateState { running, member_end, damaged };
+enum class InflateState { running, member_end, damaged };  // after damaged: no further step
 
 struct InflateStep {
   std::size_t consumed = 0;  // bytes of input used; some may still be buffered inside

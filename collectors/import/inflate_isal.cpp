@@ -33,8 +33,11 @@ InflateStep Inflater::step(const char* input, std::size_t input_bytes, char* out
   state.next_out = reinterpret_cast<std::uint8_t*>(output);
   state.avail_out = out;
   const int status = isal_inflate(&state);
-  InflateStep step{in - state.avail_in, out - state.avail_out, InflateState::running};
-  if (status != ISAL_DECOMP_OK && status != ISAL_END_INPUT) {
+  InflateStep step{0, out - std::min(out, state.avail_out), InflateState::running};
+  // Damaged input can leave avail_in below zero (seen with 2.30): the state is of no use after that.
+  const bool underflow = state.avail_in > in;
+  if (!underflow) step.consumed = in - state.avail_in;
+  if (underflow || (status != ISAL_DECOMP_OK && status != ISAL_END_INPUT)) {
     step.state = InflateState::damaged;
   } else if (state.block_state == ISAL_BLOCK_FINISH) {
     step.state = InflateState::member_end;
