@@ -22,6 +22,22 @@ bool looks_like_python(const std::string& program) {
   return std::filesystem::path(program).filename().string().starts_with("python");
 }
 
+// With SIGCHLD ignored, as a shell's trap or a daemon leaves it, nobody could say how a child ended.
+class ChildStatus {
+ public:
+  ChildStatus() {
+    struct sigaction standard {};
+    standard.sa_handler = SIG_DFL;
+    ::sigaction(SIGCHLD, &standard, &before_);
+  }
+  ChildStatus(const ChildStatus&) = delete;
+  ChildStatus& operator=(const ChildStatus&) = delete;
+  ~ChildStatus() { ::sigaction(SIGCHLD, &before_, nullptr); }
+
+ private:
+  struct sigaction before_ {};
+};
+
 // Waits for `child`; kills it (a process we started) when it takes too long.
 std::string wait_for(pid_t child) {
   for (int tenths = 0; tenths < kProbeSeconds * 10; ++tenths) {
@@ -60,6 +76,7 @@ std::string run_quietly(std::vector<std::string> arguments, const Environment& e
   posix_spawn_file_actions_init(&actions);
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+  const ChildStatus can_be_told;
   pid_t child = -1;
   const int error = ::posix_spawnp(&child, argument_pointers[0], &actions, nullptr, argument_pointers.data(),
                                    environment_pointers.data());
@@ -70,10 +87,12 @@ std::string run_quietly(std::vector<std::string> arguments, const Environment& e
 std::string try_environment(const std::string& program, const Environment& environment) {
   std::vector<std::string> arguments{program};
   if (looks_like_python(program)) arguments.insert(arguments.end(), {"-c", "pass"});
-  // What fails without our variables too is the job's own trouble: exec will say so.
-  const std::string with = run_quietly(arguments, environment);
-  if (with.empty()) return "";
+  // A folder that is not there: the try leaves no greeting in the job's recording.
   Environment without = environment;
+  if (without.contains("GSD_RECORDING")) without["GSD_RECORDING"] += "/none";
+  const std::string with = run_quietly(arguments, without);
+  if (with.empty()) return "";
+  // What fails without our variables too is the job's own trouble: exec will say so.
   for (const char* ours : {"PYTHONPATH", "NVTX_INJECTION64_PATH", "GSD_RECORDING"}) without.erase(ours);
   return run_quietly(arguments, without).empty() ? with : "";
 }

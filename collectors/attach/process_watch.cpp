@@ -1,5 +1,6 @@
 // Reads /proc for the descendants of this process: often at first, then every few seconds; a thread of ours that
 // sleeps between looks. It writes nothing but what it remembers.
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,7 +8,9 @@
 #include <condition_variable>
 #include <map>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 #include <thread>
 
 #include "collectors/attach/attach.h"
@@ -18,8 +21,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kNoOtherReason = "the interpreter ended before its site module ran, or a .pth file replaced it";
+
 struct SeenProcess {
   std::int64_t pid = 0, parent = 0;
+  std::uint64_t stack = 0;  // where its stack begins: drawn at exec, inherited at fork; 0 = hidden from us
   std::vector<std::string> arguments;
   std::map<std::string, std::string> environment;
   bool environment_read = false;
@@ -35,15 +41,20 @@ std::vector<std::string> split_zero(const std::string& bytes) {
   return parts;
 }
 
-std::int64_t parent_of(const fs::path& process) {
+// A field of /proc/<pid>/stat by its number in proc(5); 3 is the first behind the name.
+template <class Number>
+Number stat_field(const fs::path& process, int number, Number otherwise) {
   const Result<std::string> stat = read_file(process / "stat", 4096);
-  if (!stat) return -1;
-  const std::size_t after_name = stat->rfind(')');
-  std::int64_t parent = -1;
-  if (after_name != std::string::npos && after_name + 4 < stat->size())
-    std::from_chars(stat->data() + after_name + 4, stat->data() + stat->size(), parent);
-  return parent;
+  const std::size_t after_name = stat ? stat->rfind(')') : std::string::npos;
+  if (after_name == std::string::npos) return otherwise;
+  std::istringstream fields(stat->substr(after_name + 1));
+  std::string field;
+  for (int at = 3; at <= number; ++at) fields >> field;
+  std::from_chars(field.data(), field.data() + field.size(), otherwise);
+  return otherwise;
 }
+
+std::int64_t parent_of(const fs::path& process) { return stat_field<std::int64_t>(process, 4, -1); }
 
 bool is_python(const SeenProcess& process) {
   if (process.arguments.empty()) return false;
@@ -82,7 +93,32 @@ std::string why_not_instrumented(const SeenProcess& process, const std::string& 
       return "another sitecustomize.py comes first: " + folder;
     start = end + 1;
   }
-  return "the interpreter ended before its site module ran, or a .pth file replaced it";
+  return kNoOtherReason;
+}
+
+// What interpreters said of themselves at their start (hello/, listed in docs/events.md).
+struct Greetings {
+  std::set<std::int64_t> pids;
+  std::set<std::vector<std::string>> arguments;
+};
+
+Greetings read_greetings(const fs::path& folder) {
+  Greetings greetings;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const Result<std::string> bytes = read_file(entry.path(), std::size_t{1} << 20);
+    if (!bytes) continue;
+    const auto hello = nlohmann::json::parse(*bytes, nullptr, /*allow_exceptions=*/false);
+    if (!hello.is_object()) continue;
+    if (const auto pid = hello.find("pid"); pid != hello.end() && pid->is_number_integer())
+      greetings.pids.insert(pid->get<std::int64_t>());
+    std::vector<std::string> arguments;
+    if (const auto given = hello.find("argv"); given != hello.end() && given->is_array())
+      for (const auto& argument : *given)
+        if (argument.is_string()) arguments.push_back(argument.get<std::string>());
+    if (!arguments.empty()) greetings.arguments.insert(std::move(arguments));
+  }
+  return greetings;
 }
 
 class ProcessWatch final : public Collector {
@@ -103,29 +139,38 @@ class ProcessWatch final : public Collector {
 
   Result<void> start(const CollectorContext& context, Environment&) override {
     proc_ = context.root / "proc";
-    thread_ = std::thread([this] { watch(); });
+    // Signals are for the thread that waits for the job and passes them on.
+    sigset_t all, before;
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, &before);
+    try {
+      thread_ = std::thread([this] { watch(); });
+    } catch (const std::system_error& refused) {
+      ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+      return Error{"cannot watch the job's processes", "", refused.code().message(), ""};
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return {};
   }
 
   void stop(const CollectorContext& context, EventSink&, RecordingParts& parts) override {
     join();
-    std::set<std::string> greeted;
-    std::error_code error;
-    for (const auto& entry : fs::directory_iterator(context.recording / "hello", error))
-      greeted.insert(entry.path().stem().string());
+    const Greetings greetings = read_greetings(context.recording / "hello");
     Series& series = parts.series["processes"];
     series.name = "processes";
     series.columns = {"pid", "parent", "command", "instrumented"};
     for (const auto& [pid, process] : seen_) {
       if (!is_python(process)) continue;
-      const std::string suffix = "-" + std::to_string(pid);
-      const bool said_hello =
-          std::any_of(greeted.begin(), greeted.end(), [&](const std::string& stem) { return stem.ends_with(suffix); });
+      std::string why;
+      if (!greetings.pids.contains(pid) && !is_fork_of_greeted(process, greetings.pids)) {
+        why = why_not_instrumented(process, context.torch_shim.string());
+        // Forked from one that was gone before the first look.
+        if (why == kNoOtherReason && greetings.arguments.contains(process.arguments)) why.clear();
+      }
       std::string command;
       for (const std::string& argument : process.arguments) command += (command.empty() ? "" : " ") + argument;
-      series.rows.push_back({pid, process.parent, command.substr(0, 200), std::int64_t{said_hello}});
-      if (said_hello) continue;
-      const std::string why = why_not_instrumented(process, context.torch_shim.string());
+      series.rows.push_back({pid, process.parent, command.substr(0, 200), std::int64_t{why.empty()}});
+      if (why.empty()) continue;
       parts.facts.try_emplace("instrumented.reason", "pid " + std::to_string(pid) + ": " + why);
       parts.coverage.push_back({"python pid " + std::to_string(pid), "", CoverageState::unavailable, why,
                                 "start it with the doctor's environment", 0});
@@ -133,6 +178,15 @@ class ProcessWatch final : public Collector {
   }
 
  private:
+  // A forked child runs no interpreter's start of its own; it carries its parent's hook.
+  bool is_fork_of_greeted(const SeenProcess& process, const std::set<std::int64_t>& greeted) const {
+    return process.stack != 0 && std::any_of(seen_.begin(), seen_.end(), [&](const auto& entry) {
+             const SeenProcess& other = entry.second;
+             return other.stack == process.stack && other.arguments == process.arguments &&
+                    other.environment == process.environment && greeted.contains(other.pid);
+           });
+  }
+
   void watch() {
     using std::chrono::milliseconds;
     const milliseconds looks[] = {milliseconds(50),  milliseconds(150),  milliseconds(300),
@@ -177,6 +231,7 @@ class ProcessWatch final : public Collector {
     process.pid = pid;
     process.parent = parent;
     const fs::path folder = proc_ / std::to_string(pid);
+    process.stack = stat_field<std::uint64_t>(folder, 28, 0);
     if (const auto arguments = read_file(folder / "cmdline", 1 << 20); arguments && !arguments->empty())
       process.arguments = split_zero(*arguments);
     // A process that is being replaced or has ended shows nothing; one that lives may have an empty environment.

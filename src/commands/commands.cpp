@@ -83,7 +83,10 @@ int run_command_line(int argc, char** argv) {
   for (int i = argc - 1; i > 0; --i) last_first.push_back(hide_bracket(argv[i]));
   try {
     app.parse(std::move(last_first));
-    return chosen->run();
+    const int status = chosen->run();
+    if (std::fflush(stdout) == 0 || status != exit_status::kDone) return status;
+    std::fprintf(stderr, "gradsync-doctor: cannot write to standard output\n");
+    return exit_status::kDoctorFailed;
   } catch (const CLI::ParseError& error) {
     return parse_failure(app, error);
   } catch (const std::exception& error) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <set>
+#include <system_error>
 #include <thread>
 
 #include "src/commands/analyzers.h"
@@ -28,7 +29,11 @@ Summary summarise_all(const std::vector<RankTimeline>& ranks, const std::vector<
       for (const auto& analyzer : analyzers) analyzer->summarise(ranks[i], inputs, by_rank[i]);
   };
   std::vector<std::thread> workers;
-  for (int i = 1; i < threads; ++i) workers.emplace_back(work);
+  try {
+    for (int i = 1; i < threads; ++i) workers.emplace_back(work);
+  } catch (const std::system_error&) {
+    // No more threads are allowed here: those that run share the work.
+  }
   work();
   for (std::thread& worker : workers) worker.join();
   Summary all;

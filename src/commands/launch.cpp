@@ -20,15 +20,19 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 volatile sig_atomic_t g_child = 0;
+volatile sig_atomic_t g_enough = 0;  // somebody wants us to end
 
-// A signal that the terminal or a scheduler sent to our group reached the child already; one sent to us alone did not.
+// A signal that the terminal sent to our group reached the child already; one sent to us alone did not.
 void pass_on(int number, siginfo_t* info, void*) {
+  if (number == SIGINT || number == SIGQUIT || number == SIGTERM || number == SIGHUP) g_enough = 1;
   const bool from_terminal = info->si_code == SI_KERNEL;
   if (g_child > 0 && !from_terminal) ::kill(static_cast<pid_t>(g_child), number);
 }
 
 constexpr std::array kPassedOn{SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH};
 
+// What is to be passed on waits until there is a child to pass it to. SIGCHLD ignored (by a shell's trap, a daemon)
+// would take the child's status away from us.
 class SignalGuard {
  public:
   SignalGuard() {
@@ -36,7 +40,14 @@ class SignalGuard {
     action.sa_sigaction = pass_on;
     action.sa_flags = SA_SIGINFO | SA_RESTART;
     sigemptyset(&action.sa_mask);
+    sigset_t waiting;
+    sigemptyset(&waiting);
+    for (const int number : kPassedOn) sigaddset(&waiting, number);
+    ::pthread_sigmask(SIG_BLOCK, &waiting, &mask_before_);
     for (std::size_t i = 0; i < kPassedOn.size(); ++i) ::sigaction(kPassedOn[i], &action, &before_[i]);
+    struct sigaction standard {};
+    standard.sa_handler = SIG_DFL;
+    ::sigaction(SIGCHLD, &standard, &child_before_);
   }
   SignalGuard(const SignalGuard&) = delete;
   SignalGuard& operator=(const SignalGuard&) = delete;
@@ -45,10 +56,16 @@ class SignalGuard {
   // In the child, before exec: what the user's shell had set.
   void restore() const {
     for (std::size_t i = 0; i < kPassedOn.size(); ++i) ::sigaction(kPassedOn[i], &before_[i], nullptr);
+    ::sigaction(SIGCHLD, &child_before_, nullptr);
+    let_through();
   }
+
+  void let_through() const { ::pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr); }
 
  private:
   std::array<struct sigaction, kPassedOn.size()> before_{};
+  struct sigaction child_before_ {};
+  sigset_t mask_before_{};
 };
 
 [[noreturn]] void become(const LaunchOptions& options, int error_pipe) {
@@ -75,14 +92,15 @@ Error start_error(const std::string& program, int error) {
   return result;
 }
 
-// Children that CMD left behind became ours (subreaper): waits until all are gone or the time is up.
+// Children that CMD left behind became ours (subreaper): waits until all are gone, the time is up, or a signal asks
+// for the end.
 int wait_for_the_rest(double seconds) {
   const auto until = Clock::now() + std::chrono::duration<double>(seconds);
   for (;;) {
     const pid_t ended = ::waitpid(-1, nullptr, WNOHANG);
     if (ended > 0) continue;
     if (ended < 0) return 0;  // no children are left
-    if (Clock::now() >= until) break;
+    if (Clock::now() >= until || g_enough != 0) break;
     ::usleep(20000);
   }
   return 1;
@@ -117,6 +135,7 @@ Result<LaunchResult> launch(const LaunchOptions& options) {
     become(options, to_parent.get());
   }
   g_child = child;
+  signals.let_through();
   to_parent.reset();
   int exec_error = 0;
   ssize_t got = 0;
@@ -130,6 +149,7 @@ Result<LaunchResult> launch(const LaunchOptions& options) {
     if (ended < 0 && errno != EINTR) break;
   }
   g_child = 0;
+  g_enough = 0;
   if (got == sizeof exec_error) return start_error(options.command_line.front(), exec_error);
   LaunchResult result = describe(status);
   result.seconds = std::chrono::duration<double>(Clock::now() - begin).count();

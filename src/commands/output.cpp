@@ -1,10 +1,12 @@
 #include "src/commands/output.h"
 
+#include <fcntl.h>
 #include <langinfo.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <clocale>
 #include <cstdio>
 #include <cstdlib>
@@ -48,6 +50,21 @@ Result<void> print(const std::string& text) {
   return Error{"cannot write the report", "standard output", errno_text(errno), "", exit_status::kDoctorFailed};
 }
 
+// Renaming a new file over /dev/stdout, a named pipe or a device would put an end to it: those are written to.
+Result<void> write_json(const std::filesystem::path& path, std::string_view text) {
+  std::error_code ignored;
+  const std::filesystem::file_status there = std::filesystem::status(path, ignored);
+  if (!std::filesystem::exists(there) || std::filesystem::is_regular_file(there)) return write_file(path, text);
+  const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  while (file && !text.empty()) {
+    const ssize_t put = ::write(file.get(), text.data(), text.size());
+    if (put < 0 && errno != EINTR) break;
+    if (put > 0) text.remove_prefix(static_cast<std::size_t>(put));
+  }
+  if (file && text.empty()) return {};
+  return Error{"cannot write", path.string(), errno_text(errno), "", exit_status::kDoctorFailed};
+}
+
 }  // namespace
 
 void declare_output(CLI::App& app, OutputOptions& options) {
@@ -66,7 +83,7 @@ void declare_output(CLI::App& app, OutputOptions& options) {
 Result<void> show_report(const Report& report, const OutputOptions& options) {
   if (options.json == "-") return print(report_to_json(report));
   if (!options.json.empty())
-    if (const Result<void> written = write_file(options.json, report_to_json(report)); !written) {
+    if (const Result<void> written = write_json(options.json, report_to_json(report)); !written) {
       [[maybe_unused]] const Result<void> shown = print(render_terminal(report, terminal_options(options)));
       return written.error();
     }

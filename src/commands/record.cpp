@@ -1,5 +1,6 @@
 #include "src/commands/record.h"
 
+#include <exception>
 #include <utility>
 
 #include "collectors/attach/attach.h"
@@ -10,6 +11,14 @@ namespace gradsync {
 Recorder::Recorder(CollectorContext context, std::vector<std::unique_ptr<Collector>> collectors)
     : context_(std::move(context)), collectors_(std::move(collectors)) {}
 
+Result<void> Recorder::start_one(Collector& collector, Environment& environment) const {
+  try {
+    return collector.start(context_, environment);
+  } catch (const std::exception& error) {  // a thread refused, memory: no reason for the job not to run
+    return Error{"cannot start", collector.name(), error.what(), ""};
+  }
+}
+
 Environment Recorder::start(const Environment& without) {
   Environment with = without;
   with["GSD_RECORDING"] = context_.recording.string();
@@ -19,7 +28,7 @@ Environment Recorder::start(const Environment& without) {
   for (auto& collector : collectors_) {
     Environment attempt = with;
     Coverage coverage{collector->name(), "", CoverageState::collected, "", "", 0};
-    if (const Result<void> started = collector->start(context_, attempt); !started) {
+    if (const Result<void> started = start_one(*collector, attempt); !started) {
       coverage.reason = started.error().message();
       coverage.hint = started.error().hint;
     } else if (attempt != with) {

@@ -20,6 +20,8 @@ class Recorder {
   RecordingParts finish();
 
  private:
+  Result<void> start_one(Collector& collector, Environment& environment) const;
+
   CollectorContext context_;
   std::vector<std::unique_ptr<Collector>> collectors_;  // after start: those that run
   std::vector<Coverage> coverage_;

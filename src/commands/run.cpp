@@ -3,10 +3,13 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <exception>
 #include <optional>
 #include <thread>
 
@@ -62,6 +65,30 @@ std::vector<fs::path> default_homes() {
   return homes;
 }
 
+// Where the working directory is gone, the path itself.
+fs::path absolute_or_same(const fs::path& path) {
+  std::error_code error;
+  const fs::path absolute = fs::absolute(path, error).lexically_normal();
+  if (error) return path;
+  return absolute.has_filename() ? absolute : absolute.parent_path();  // of a link "folder/" the link itself
+}
+
+fs::path proximate_or_same(const fs::path& path) {
+  std::error_code error;
+  const fs::path proximate = fs::proximate(path, error);
+  return error ? path : proximate;
+}
+
+// A:B with A < B, in digits alone.
+bool is_step_range(std::string_view text) {
+  unsigned first = 0, last = 0;
+  const char* end = text.data() + text.size();
+  const auto a = std::from_chars(text.data(), end, first);
+  if (a.ec != std::errc{} || a.ptr == end || *a.ptr != ':') return false;
+  const auto b = std::from_chars(a.ptr + 1, end, last);
+  return b.ec == std::errc{} && b.ptr == end && first < last;
+}
+
 // CPU that this process used so far, its watching thread included; the job's is not in it.
 std::int64_t own_cpu_ms() {
   rusage usage{};
@@ -99,24 +126,34 @@ class RunCommand final : public Command {
   int run() override {
     const Result<std::int64_t> linger = parse_duration_ns(linger_);
     if (!linger) return print_error(usage(linger.error(), "--linger"));
-    if (!valid_steps())
+    if (steps_ != "all" && !is_step_range(steps_))
       return print_error({"--steps", steps_, "not A:B and not all", "--steps 10:60", exit_status::kUsage});
+    if (std::isnan(budget_))
+      return print_error({"--budget", "nan", "not a number", "--budget 0.5", exit_status::kUsage});
     const Result<RuleSet> rules = chosen_rules(rules_);
     if (!rules) return print_error(rules.error());
     if (std::getenv("GSD_RECORDING") != nullptr) return pass_through();
-    prepare_folder();
-    start_collectors();
+    environment_ = own_environment();
+    guarded("the recording's start", [this] {
+      prepare_folder();
+      start_collectors();
+    });
     LaunchOptions options;
     options.command_line = command_;
     options.environment = environment_;
     options.linger_seconds = static_cast<double>(*linger) * 1e-9;
     const Result<LaunchResult> launched = launch(options);
-    finish_collectors();
+    guarded("the recording's end", [this] { finish_collectors(); });
     if (!launched) {
       remove_empty_recording();
       return print_error(launched.error());
     }
-    return report(*launched, *rules);
+    try {
+      return report(*launched, *rules);
+    } catch (const std::exception& error) {  // the job's own failure is not lost in ours
+      const int failed = print_error({"cannot make the report", "", error.what(), "", exit_status::kDoctorFailed});
+      return launched->exit_status != 0 ? launched->exit_status : failed;
+    }
   }
 
  private:
@@ -126,11 +163,14 @@ class RunCommand final : public Command {
     return error;
   }
 
-  bool valid_steps() const {
-    if (steps_ == "all") return true;
-    unsigned first = 0, last = 0;
-    char rest = 0;
-    return std::sscanf(steps_.c_str(), "%u:%u%c", &first, &last, &rest) == 2 && first < last;
+  // What fails in here costs the report something, and never the job its run.
+  template <class Part>
+  void guarded(const char* name, Part part) {
+    try {
+      part();
+    } catch (const std::exception& error) {
+      parts_.coverage.push_back({name, "", CoverageState::partial, error.what(), "", 0});
+    }
   }
 
   // Inside another doctor's job: its collectors are loaded already, its report covers this part.
@@ -146,30 +186,31 @@ class RunCommand final : public Command {
 
   // The training goes on without a recording; the report says so.
   void prepare_folder() {
-    std::vector<fs::path> choices;
-    if (!folder_.empty()) choices.push_back(fs::absolute(folder_));
+    if (!folder_.empty() && try_folder(absolute_or_same(folder_))) return;
     for (const fs::path& home : default_homes()) {
       std::error_code ignored;
       fs::create_directories(home, ignored);
-      choices.push_back(home / ("gradsync-" + recording_name()));
+      if (try_folder(home / ("gradsync-" + recording_name()))) return;
     }
-    for (const fs::path& choice : choices) {
-      const Result<void> made = make_recording_folder(choice);
-      if (made) {
-        context_.recording = choice;
-        break;
-      }
-      std::fprintf(stderr, "gradsync-doctor: %s\n", made.error().message().c_str());
-      parts_.coverage.push_back(
-          {"recording folder", "", CoverageState::partial, made.error().message(), made.error().hint, 0});
+    parts_.coverage.push_back(
+        {"recording", "", CoverageState::unavailable, "no folder could be written", "give -o DIR", 0});
+  }
+
+  bool try_folder(const fs::path& folder) {
+    const Result<void> made = folder.is_absolute() ? make_recording_folder(folder)
+                                                   : Error{"cannot make the folder", folder.string(),
+                                                           "the working directory is gone", "give -o /DIR"};
+    if (made) {
+      context_.recording = folder;
+      return true;
     }
-    if (context_.recording.empty())
-      parts_.coverage.push_back(
-          {"recording", "", CoverageState::unavailable, "no folder could be written", "give -o DIR", 0});
+    std::fprintf(stderr, "gradsync-doctor: %s\n", made.error().message().c_str());
+    parts_.coverage.push_back(
+        {"recording folder", "", CoverageState::partial, made.error().message(), made.error().hint, 0});
+    return false;
   }
 
   void start_collectors() {
-    environment_ = own_environment();
     if (context_.recording.empty()) return;
     const InstallPaths paths = find_install_paths();
     context_.library = paths.library;
@@ -195,6 +236,7 @@ class RunCommand final : public Command {
   }
 
   void remove_empty_recording() const {
+    if (context_.recording.empty()) return;
     std::error_code ignored;
     for (const char* part : {"hello", "events", "windows", "series", "profiles"})
       fs::remove(context_.recording / part, ignored);
@@ -210,8 +252,10 @@ class RunCommand final : public Command {
     parts_.run.seconds = job.seconds;
     parts_.run.exit_status = job.exit_status;
     parts_.run.cpus = static_cast<int>(std::thread::hardware_concurrency());
-    parts_.run.recording = fs::proximate(context_.recording).string();
-    parts_.run.recording_id = context_.recording.filename().string();
+    if (!context_.recording.empty()) {
+      parts_.run.recording = proximate_or_same(context_.recording).string();
+      parts_.run.recording_id = context_.recording.filename().string();
+    }
     for (const auto& [name, value] : context_.options) parts_.facts["option." + name] = value;
     if (job.left_behind > 0)
       parts_.coverage.push_back({"processes left behind", "", CoverageState::partial,
