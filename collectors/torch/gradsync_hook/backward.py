@@ -41,7 +41,7 @@ def _wrap(original):
             if steps.pending:
                 steps.advance()
             if state.on:
-                pass_ = _Pass(args, kwargs)
+                pass_ = Pass(args, kwargs)
         except Exception as error:
             state.fault("backward", error)
         if pass_ is None:
@@ -57,18 +57,21 @@ def _wrap(original):
     return backward
 
 
-class _Pass:
+class Pass:
     __slots__ = ("event", "start", "compute_end", "handle")
+
+    count = 0   # passes of the process
 
     def __init__(self, args, kwargs):
         started = clock()
+        Pass.count += 1
         self.compute_end = 0
         self.handle = None
         if _engine is not None:
             self._watch(args, kwargs)
         self.event = state.library.begin(_BACKWARD.what[0] or _BACKWARD.pack(0), 0, 0)
         self.start = clock()
-        state.cost[PHASE] += self.start - started
+        state.charge(PHASE, started)
 
     def _watch(self, args, kwargs):
         """Hooks the node of the first root that is an ordinary tensor of a graph, unless the pass is compiled."""
@@ -107,7 +110,7 @@ class _Pass:
                 steps.pending = clock()
         except Exception as error:
             state.fault("backward", error)
-        state.cost[PHASE] += clock() - started
+        state.charge(PHASE, started)
 
 
 def _compiled_autograd():

@@ -38,7 +38,7 @@ def string_id(frame):
                 result = sites[frame.f_lasti] = state.library.string(_text(code, frame.f_lineno))
             break
         frame = frame.f_back
-    state.cost[CALL_SITE] += clock() - started
+    state.charge(CALL_SITE, started)
     return result
 
 

@@ -59,7 +59,7 @@ def _wrap(original, name, which, is_compiling):
         except Exception as error:
             issued = None
             state.fault(name.text, error)
-        state.cost[COLLECTIVE] += clock() - started
+        state.charge(COLLECTIVE, started)
         state.thread.issuing = True
         try:
             work = original(self, *args, **kwargs)
@@ -70,13 +70,13 @@ def _wrap(original, name, which, is_compiling):
         finally:
             state.thread.issuing = False
         if issued is not None:
-            started = clock()
+            started, nested = clock(), state.nested_cost()
             try:
                 _describe(issued, caller)
                 completion.follow(work, issued[0], name.text, issued[3], issued[4] and state.follow_completion)
             except Exception as error:
                 state.fault(name.text, error)
-            state.cost[COLLECTIVE] += clock() - started
+            state.charge(COLLECTIVE, started + state.nested_cost() - nested)
         return work
 
     return collective

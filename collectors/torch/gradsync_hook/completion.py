@@ -47,9 +47,7 @@ def follow(work, event, name, asynchronous, handle):
             _running[event] = True
             future.add_done_callback(_ending(event, library.end))
             followed = True
-        spent = clock() - started
-        state.cost[COMPLETION] += spent
-        state.cost[COLLECTIVE] -= spent  # the caller counts all of it
+        state.charge(COMPLETION, started)
     _remember(work, event, followed)
 
 
@@ -58,7 +56,7 @@ def _ending(event, end):
         started = clock()
         end(event)
         _running.pop(event, None)
-        state.cost[COMPLETION] += clock() - started
+        state.charge(COMPLETION, started)
 
     return done
 
@@ -78,7 +76,7 @@ def _wrap_work_wait(original):
         started = clock()
         collective, ended_elsewhere = _works.get(id(self), (0, True))
         waiting = _begin(collective)
-        state.cost[COLLECTIVE] += clock() - started
+        state.charge(COLLECTIVE, started)
         try:
             return original(self, *args, **kwargs)
         finally:
@@ -86,7 +84,7 @@ def _wrap_work_wait(original):
             state.library.end(waiting)
             if not ended_elsewhere:
                 state.library.end(collective)
-            state.cost[COLLECTIVE] += clock() - started
+            state.charge(COLLECTIVE, started)
 
     return wait
 

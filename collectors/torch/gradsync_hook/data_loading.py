@@ -27,7 +27,7 @@ def _wrap(original):
                 if state.on:
                     started = clock()
                     event = state.library.begin(_NEXT.what[0] or _NEXT.pack(0), 0, 0)
-                    state.cost[PHASE] += clock() - started
+                    state.charge(PHASE, started)
             except Exception as error:
                 state.fault("DataLoader.next", error)
         if not event:

@@ -82,7 +82,7 @@ def _wrap_forward(original, grad_enabled):
         except Exception as error:
             with_gradients = False
             state.fault("forward", error)
-        state.cost[PHASE] += clock() - started
+        state.charge(PHASE, started)
         if not event:
             return original(self, *args, **kwargs)
         try:

@@ -35,7 +35,7 @@ def after_forward(ddp):
     if before > 0 and (before <= SAMPLED_AT_FIRST or before % SAMPLED_EACH == 0):
         started = clock()
         _read(ddp, before)
-        state.cost[PHASE] += clock() - started
+        state.charge(PHASE, started)
 
 
 def built(ddp):

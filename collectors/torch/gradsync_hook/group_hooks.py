@@ -45,7 +45,7 @@ def _guarded(what, group, call):
     except Exception as error:
         state.fault("group hook", error)
     state.thread.in_group_hook = False
-    state.cost[COLLECTIVE] += clock() - started
+    state.charge(COLLECTIVE, started)
 
 
 def unwatch_all():

@@ -48,7 +48,7 @@ def _wrap(original, text):
 
 
 def _begin(name, caller):
-    started = clock()
+    started, nested = clock(), state.nested_cost()
     try:
         library = state.library
         flags = v.IN_HOOK if state.thread.in_hook else 0
@@ -61,4 +61,4 @@ def _begin(name, caller):
         state.fault(name.text, error)
         return 0
     finally:
-        state.cost[HOST_SYNC] += clock() - started
+        state.charge(HOST_SYNC, started + state.nested_cost() - nested)

@@ -85,7 +85,7 @@ def _begin(optimizer):
         about = _about(optimizer)
         if state.on:
             about.running.append(state.library.begin(about.name.what[0] or about.name.pack(0), 0, 0))
-        state.cost[PHASE] += clock() - started
+        state.charge(PHASE, started)
     except Exception as error:
         state.fault("optimizer", error)
 
@@ -101,7 +101,7 @@ def _end(optimizer):
             if len(about.running) > 8:   # global hooks do not hear of steps that raise
                 about.running.clear()
         steps.optimizer_stepped(about.label)
-        state.cost[PHASE] += clock() - started
+        state.charge(PHASE, started)
     except Exception as error:
         state.fault("optimizer", error)
 

@@ -16,6 +16,7 @@ COLLECTIVE, COMPLETION, CALL_SITE, HOST_SYNC, COMM_HOOK, PHASE, STEP, WINDOW = r
 COST_NAMES = ("collectives", "done callbacks", "call sites", "item and tolist", "comm hook", "phases", "steps",
               "window")
 
+LONGEST_CHARGE = 100000   # ns
 FAULTS_ALLOWED = 2
 
 
@@ -54,6 +55,19 @@ class State:
     def wake(self):
         """The same, for wrappers that write events: True when events are written now."""
         return self.trains() and self.on
+
+    def charge(self, part, started):
+        """Counts the time since `started` as ours.
+
+        At most 100 us: whoever loses the processor or the interpreter in our code would have lost it in the job's
+        next line, and would otherwise be charged for other threads' work.
+        """
+        spent = clock() - started
+        self.cost[part] += spent if spent < LONGEST_CHARGE else LONGEST_CHARGE
+
+    def nested_cost(self):
+        """What parts that are called by other parts have charged."""
+        return self.cost[CALL_SITE] + self.cost[COMPLETION]
 
     def fault(self, where, error):
         """An unexpected error in our own code. The third one ends the observation of this process."""
