@@ -68,10 +68,6 @@ class Windows(observed.TestCase):
         second = spool.of("window")[1]
         self.assertEqual(25, second.step)
 
-    def test_another_wire_type_opens_a_second_window(self):
-        self.job("dtype", 36)
-        self.assertIn(self.reasons(self.recording.spools()[0])[1], ("wire dtype changed", "bytes changed"))
-
     def test_powersgd_past_its_warm_up_opens_a_second_window(self):
         self.job("powersgd", 36)
         spool, = self.recording.spools()
