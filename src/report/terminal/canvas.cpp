@@ -36,10 +36,12 @@ bool is_unit(std::string_view word) {
 }
 
 std::string no_break_to_space(std::string_view text) {
-  std::string spaced(text);
-  for (std::size_t at = spaced.find(kNoBreak); at != std::string::npos; at = spaced.find(kNoBreak, at))
-    spaced.replace(at, kNoBreak.size(), " ");
-  return spaced;
+  std::string spaced;
+  for (std::size_t at = text.find(kNoBreak); at != std::string_view::npos; at = text.find(kNoBreak)) {
+    spaced.append(text.substr(0, at)).append(1, ' ');
+    text.remove_prefix(at + kNoBreak.size());
+  }
+  return spaced.append(text);
 }
 
 }  // namespace
