@@ -50,7 +50,7 @@ struct ImportStats {
   std::uint64_t other_phases = 0;  // counters, asynchronous events, … : not imported
   std::uint64_t malformed = 0;     // without name or time, or with a time that is not a number; not objects
   std::uint64_t repaired = 0;      // had bytes that are not UTF-8: imported, with question marks
-  std::uint64_t lost = 0;          // could not be read; a lower bound. With `cut`, each is a loss event in the sink
+  std::uint64_t lost = 0;          // could not be read; a lower bound. One loss event for each reason
   bool cut = false;                // the file ends before its list of events does
   std::string loss_reason;         // in words; empty when nothing is lost
 
