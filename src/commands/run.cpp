@@ -75,7 +75,8 @@ fs::path absolute_or_same(const fs::path& path) {
 
 fs::path proximate_or_same(const fs::path& path) {
   std::error_code error;
-  const fs::path proximate = fs::proximate(path, error);
+  const fs::path here = fs::current_path(error);  // proximate() asks for it itself, and throws
+  const fs::path proximate = error ? path : fs::proximate(path, here, error);
   return error ? path : proximate;
 }
 

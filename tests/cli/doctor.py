@@ -7,8 +7,8 @@ import subprocess
 import tempfile
 import unittest
 
-PROGRAM = os.environ.get("GSD_DOCTOR", "build/release/gradsync-doctor")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = os.path.abspath(os.environ.get("GSD_DOCTOR", ROOT / "build/release/gradsync-doctor"))
 
 
 class TestCase(unittest.TestCase):

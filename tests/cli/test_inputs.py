@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Wrong calls and wrong files: what is wrong, on what, why, and what helps; the status is the contract's."""
 import json
+import shutil
 import struct
+import subprocess
 import tarfile
 import unittest
 
@@ -19,6 +21,25 @@ class WrongCalls(doctor.TestCase):
         (["run", "--bogus", "--", "true"], 2, ["--bogus"]),
         (["run", "--steps", "9:3", "--", "true"], 2, ["--steps", "9:3", "10:60"]),
         (["run", "--steps", "some", "--", "true"], 2, ["--steps"]),
+        (["run", "--steps=-9:-3", "--", "true"], 2, ["--steps", "-9:-3"]),
+        (["run", "--steps", "1:2x", "--", "true"], 2, ["--steps", "1:2x"]),
+        (["run", "--steps", "1:99999999999", "--", "true"], 2, ["--steps"]),
+        (["run", "--steps"], 2, ["--steps", "missing"]),
+        (["run", "-o"], 2, ["--output", "missing"]),
+        (["run", "--threads", "0", "--", "true"], 2, ["--threads"]),
+        (["run", "--threads", "many", "--", "true"], 2, ["--threads"]),
+        (["run", "--budget", "nan", "--", "true"], 2, ["--budget"]),
+        (["run", "--linger=-1s", "--", "true"], 2, ["--linger", "-1s"]),
+        (["run", "--"], 2, ["CMD"]),
+        (["--bogus"], 2, ["--bogus"]),
+        (["show"], 2, ["PATH"]),
+        (["show", "a", "b"], 2, ["b", "gradsync-doctor show --help"]),
+        (["check", "--color", "never"], 2, ["--color"]),
+        (["rules", "[extra]"], 2, ["[extra]"]),
+        (["explain", "one", "two"], 2, ["two"]),
+        (["analyze", "--json"], 2, ["--json", "missing"]),
+        (["show", "/dev/null"], 3, ["/dev/null", "empty"]),
+        (["show", "/usr"], 3, ["/usr"]),
         (["run", "--linger", "5", "--", "true"], 2, ["--linger"]),
         (["run", "--deep", "deeper", "--", "true"], 2, ["--deep"]),
         (["run", "--budget", "-1", "--", "true"], 2, ["--budget"]),
@@ -44,6 +65,38 @@ class WrongCalls(doctor.TestCase):
                 self.assertEqual("", done.stdout)
 
 
+class WrongRules(doctor.TestCase):
+    RULE = (doctor.ROOT / "rules/step1-straggler-rank.toml").read_text()
+
+    def folder_of(self, **files):
+        folder = self.folder / "rules"
+        folder.mkdir(exist_ok=True)
+        for name, text in files.items():
+            (folder / (name + ".toml")).write_text(text)
+        return folder
+
+    def test_each_says_file_and_what(self):
+        for files, words in [({}, ["no file there ends with .toml"]),
+                             ({"broken": "id = "}, ["broken.toml:1"]),
+                             ({"key": 'colour = "blue"\n' + self.RULE}, ["key.toml:", "colour"]),
+                             ({"one": self.RULE, "two": self.RULE}, ["two.toml", "straggler-rank"])]:
+            with self.subTest(list(files)):
+                for command in ("rules", "explain"):
+                    self.assertSays(self.doctor(command, "--rules", self.folder_of(**files)), 2, *words)
+                shutil.rmtree(self.folder / "rules")
+
+    def test_a_rule_that_breaks_its_own_example(self):
+        folder = self.folder_of(other=self.RULE.replace('expect  = "fires"', 'expect  = "clean"', 1))
+        done = self.doctor("rules", "--check", "--rules", folder)
+        self.assertSays(done, 4, "other.toml:", "straggler-rank")
+        self.assertNotIn(" 0 problems", done.stdout)
+
+    def test_one_folder_each_time(self):
+        own = self.folder_of(own=self.RULE)
+        self.assertSays(self.doctor("explain", "--rules", own, "straggler-rank"), 0)
+        self.assertSays(self.doctor("explain", "--rules", own, "--rules", self.folder, "straggler-rank"), 2, str(self.folder))
+
+
 class WrongFiles(doctor.TestCase):
     def file(self, name, content):
         path = self.folder / name
@@ -67,6 +120,45 @@ class WrongFiles(doctor.TestCase):
         report["schema_version"] = 99
         path.write_text(json.dumps(report))
         self.assertSays(self.doctor("show", path), 3, "new.json", "99")
+
+    def test_a_report_that_lost_something(self):
+        path = self.folder / "part.json"
+        self.doctor("check", "--json", path)
+        whole = path.read_text()
+        path.write_text(whole[:len(whole) // 2])
+        self.assertSays(self.doctor("show", path), 3, "part.json", "not JSON at line")
+        report = json.loads(whole)
+        del report["verdict"]["text"]
+        path.write_text(json.dumps(report))
+        self.assertSays(self.doctor("show", path), 3, "part.json", "verdict.text is missing")
+
+    def test_files_that_are_no_trace(self):
+        spool = sorted((self.recording() / "events").iterdir())[0]
+        for content, word in [(b"", "empty"), (b"hello", "no known kind"), (b'{"a": 1}', "without a list of trace events"),
+                              (b"SQLite format 3\0", "SQLite"), (b"PK\x03\x04", "archive"), (b"\x1f\x8b\x08", "empty"),
+                              (spool.read_bytes(), "spool of one process")]:
+            with self.subTest(word):
+                self.assertSays(self.doctor("analyze", self.file("x.json", content)), 3, "x.json", word)
+
+    def test_a_bad_trace_among_good_ones(self):
+        good = self.file("good.json", json.dumps({"traceEvents": []}))
+        self.assertSays(self.doctor("analyze", good, self.file("bad.json", "bad")), 3, "bad.json")
+
+    def test_folders_that_hold_no_recording(self):
+        for command in ("show", "analyze"):
+            with self.subTest(command):
+                self.assertSays(self.doctor(command, self.folder), 3, str(self.folder))
+
+    def test_a_recording_that_lost_its_parts(self):
+        recording = self.recording()
+        (recording / "recording.json").write_text("{")
+        (recording / "series/processes.json").write_text("")
+        done = self.doctor("show", "--json", "-", recording)
+        self.assertEqual(0, done.returncode, done.stderr)
+        report = json.loads(done.stdout)
+        self.assertGreater(report["run"]["steps"], 0)
+        for part in ("recording.json", "series processes.json"):
+            self.assertEqual("partial", self.coverage(report, part)[0]["state"], part)
 
     def test_a_report_given_to_analyze(self):
         path = self.folder / "report.json"
@@ -148,6 +240,21 @@ class Output(doctor.TestCase):
         done = self.doctor("show", "--json", "/nonexistent/r.json", self.recording())
         self.assertSays(done, 125, "/nonexistent/r.json")
         self.assertIn("VERDICT", done.stdout)
+
+    def test_standard_output_that_is_full(self):
+        for arguments in (["show", self.recording()], ["rules"], ["explain"], ["check"]):
+            with self.subTest(arguments), open("/dev/full", "w") as full:
+                done = subprocess.run([doctor.PROGRAM, *map(str, arguments)], env=self.environment(), stdout=full,
+                                      stderr=subprocess.PIPE, text=True, timeout=120)
+                self.assertEqual(125, done.returncode, done.stderr)
+                self.assertIn("cannot write", done.stderr)
+
+    def test_a_report_in_json_is_drawn_like_its_recording(self):
+        recording, path = self.recording(), self.folder / "again.json"
+        drawn = self.doctor("show", "--json", path, recording)
+        self.assertEqual(0, drawn.returncode, drawn.stderr)
+        self.assertEqual(drawn.stdout, self.doctor("show", path).stdout)
+        self.assertEqual(path.read_text(), self.doctor("show", "--json", "-", path).stdout)
 
     def test_help_version_rules_and_check(self):
         self.assertRegex(self.doctor("--version").stdout, r"^gradsync-doctor \d+\.\d+\.\d+\n$")

@@ -44,8 +44,33 @@ class Processes(doctor.TestCase):
     DAEMON = "import os, time, pathlib\nif os.fork() == 0:\n os.setsid()\n time.sleep(%g)\n pathlib.Path(%r).touch()"
 
     def test_fork_without_exec(self):
-        report, done = self.run_job(PYTHON, "-c", "import os\nfor _ in range(3):\n if os.fork() == 0: os._exit(0)\nos.wait()")
+        code = "import os, time\nif os.fork() == 0:\n time.sleep(1)\n os._exit(0)\nos.wait()"
+        report, done = self.run_job(PYTHON, "-c", code)
         self.assertEqual(0, done.returncode, done.stderr)
+        self.assertTwoInstrumented(report)
+
+    def test_fork_of_a_parent_that_was_not_seen(self):
+        code = "import os, time\nif os.fork() == 0: time.sleep(1)\nos._exit(0)"
+        report, done = self.run_job(PYTHON, "-c", code, options=("--linger", "30s"))
+        self.assertFalse(self.coverage(report, "python pid"), report["coverage"])
+        self.assertEqual("no process of the job left training steps", report["facts"]["instrumented.reason"])
+
+    def test_an_interpreter_started_by_one(self):
+        code = "import subprocess, sys; subprocess.run([sys.executable, '-c', %r])" % LIVE
+        report, done = self.run_job(PYTHON, "-c", code)
+        self.assertTwoInstrumented(report)
+
+    def test_one_of_two_has_its_environment_cleaned(self):
+        code = "import subprocess, sys; subprocess.run([sys.executable, '-c', %r], env={})" % LIVE
+        report, done = self.run_job(PYTHON, "-c", code)
+        self.assertIn("environment was cleaned", self.coverage(report, "python pid")[0]["reason"])
+
+    def assertTwoInstrumented(self, report):
+        self.assertFalse(self.coverage(report, "python pid"), report["coverage"])
+        processes = next(series for series in report["series"] if series["name"] == "processes")
+        column = processes["columns"].index("instrumented")
+        self.assertEqual([1, 1], [row[column] for row in processes["rows"]])
+        self.assertEqual("no process of the job left training steps", report["facts"]["instrumented.reason"])
 
     def test_a_daemon_is_waited_for(self):
         marker = self.folder / "done"

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Signals reach CMD, and a report still appears."""
+import json
 import os
 import pathlib
 import pty
@@ -37,6 +38,36 @@ class Signals(doctor.TestCase):
                 self.assertEqual(3, process.returncode)
                 self.assertIn("job got %d" % number, rest)
                 self.assertIn("VERDICT", rest)
+
+    def test_a_signal_that_ends_the_job_is_in_the_status(self):
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(number):
+                process = subprocess.Popen([doctor.PROGRAM, "run", "-q", "--", "sh", "-c", "echo ready; exec sleep 60"],
+                                           env=self.environment(), stdout=subprocess.PIPE, text=True)
+                self.assertEqual("ready\n", process.stdout.readline())
+                process.send_signal(number)
+                rest, _ = process.communicate(timeout=60)
+                self.assertEqual(128 + number, process.returncode)
+                self.assertIn("VERDICT", rest)
+
+    def test_a_signal_ends_the_lingering(self):
+        process = subprocess.Popen([doctor.PROGRAM, "run", "-q", "--json", str(self.folder / "report.json"), "--linger", "10min",
+                                    "--", "sh", "-c", "sleep 20 >&2 & echo $!; exit 5"],
+                                   env=self.environment(), stdout=subprocess.PIPE, text=True)
+        left = int(process.stdout.readline())
+        while self.parent(left) != process.pid:
+            time.sleep(0.02)  # until the shell has ended and its child is the doctor's
+        while process.poll() is None:
+            process.send_signal(signal.SIGINT)  # one may come while the doctor still takes note of the shell's end
+            time.sleep(0.1)
+        process.communicate()
+        os.kill(left, signal.SIGTERM)
+        self.assertEqual(5, process.returncode)
+        self.assertTrue(self.coverage(json.loads((self.folder / "report.json").read_text()), "processes left behind"))
+
+    @staticmethod
+    def parent(pid):
+        return int(pathlib.Path("/proc/%d/stat" % pid).read_text().rpartition(")")[2].split()[1])
 
     def test_control_c_at_a_terminal(self):
         child, terminal = pty.fork()
