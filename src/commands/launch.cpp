@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <sstream>
 
 #include "src/base/file.h"
 #include "src/commands/exit_status.h"
@@ -83,7 +84,17 @@ class SignalGuard {
   ::_exit(exit_status::kNotExecutable);
 }
 
+// execvp says "permission denied" of a program that is nowhere, when it may not look into one folder of PATH.
+bool on_path(const std::string& program) {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "/bin:/usr/bin" : path);
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (::access((folder + "/" + program).c_str(), F_OK) == 0) return true;
+  return false;
+}
+
 Error start_error(const std::string& program, int error) {
+  if (error == EACCES && program.find('/') == std::string::npos && !on_path(program)) error = ENOENT;
   const bool missing = error == ENOENT || error == ENOTDIR;
   Error result{"cannot run", program, errno_text(error), "",
                missing ? exit_status::kNotFound : exit_status::kNotExecutable};

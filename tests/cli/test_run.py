@@ -65,6 +65,15 @@ class PassThrough(doctor.TestCase):
         self.assertSays(self.doctor("run", "--", python), 127, "cannot run")
         self.assertFalse(list(self.folder.glob("state/gradsync-doctor/recordings/*")))
 
+    def test_a_closed_folder_in_the_path_does_not_hide_what_is_wrong(self):
+        closed = self.folder / "closed"
+        closed.mkdir(mode=0o000)
+        with_closed = {"PATH": "%s:/usr/bin:/bin" % closed}
+        self.assertSays(self.doctor("run", "--", "no-such-program", **with_closed), 127, "No such file")
+        (self.folder / "plain").write_text("no program")
+        with_plain = {"PATH": "%s:/usr/bin:/bin" % self.folder}
+        self.assertSays(self.doctor("run", "--", "plain", **with_plain), 126, "Permission denied")
+
     def test_a_script_without_a_first_line_is_for_the_shell(self):
         script = self.folder / "job"
         script.write_text("echo from the script $1\nexit 4\n")
