@@ -89,7 +89,7 @@ bool on_path(const std::string& program) {
   const char* path = std::getenv("PATH");
   std::istringstream folders(path == nullptr ? "/bin:/usr/bin" : path);
   for (std::string folder; std::getline(folders, folder, ':');)
-    if (::access((folder + "/" + program).c_str(), F_OK) == 0) return true;
+    if (::access(((folder.empty() ? "." : folder) + "/" + program).c_str(), F_OK) == 0) return true;
   return false;
 }
 

@@ -33,12 +33,17 @@ bool utf8_locale() {
   return codeset == "UTF-8" || codeset == "utf8";
 }
 
+bool color_is_welcome() {
+  const char* no_color = std::getenv("NO_COLOR");
+  const char* kind = std::getenv("TERM");
+  const bool dumb = kind != nullptr && std::string_view(kind) == "dumb";
+  return ::isatty(STDOUT_FILENO) == 1 && (no_color == nullptr || *no_color == '\0') && !dumb;
+}
+
 TerminalOptions terminal_options(const OutputOptions& options) {
   TerminalOptions terminal;
   terminal.width = terminal_width();
-  const char* no_color = std::getenv("NO_COLOR");
-  const bool wanted = options.color == "always" || (options.color == "auto" && ::isatty(STDOUT_FILENO) == 1 &&
-                                                    (no_color == nullptr || *no_color == '\0'));
+  const bool wanted = options.color == "always" || (options.color == "auto" && color_is_welcome());
   terminal.color = wanted ? Color::on : Color::off;
   terminal.charset = utf8_locale() ? Charset::utf8 : Charset::ascii;
   terminal.verbosity = options.quiet ? Verbosity::quiet : options.verbose ? Verbosity::verbose : Verbosity::normal;

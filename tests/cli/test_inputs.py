@@ -1,10 +1,15 @@
 #!/usr/bin/env python3
 """Wrong calls and wrong files: what is wrong, on what, why, and what helps; the status is the contract's."""
+import contextlib
+import fcntl
 import json
+import os
+import pty
 import shutil
 import struct
 import subprocess
 import tarfile
+import termios
 import unittest
 
 import doctor
@@ -235,6 +240,29 @@ class Output(doctor.TestCase):
         self.assertNotIn("\x1b", self.doctor("show", recording, NO_COLOR="1").stdout)
         self.assertTrue(self.doctor("show", recording, LC_ALL="C").stdout.isascii())
         self.assertLess(len(self.doctor("show", "-q", recording).stdout), len(self.doctor("show", "-v", recording).stdout))
+
+    def test_colour_and_width_of_a_terminal(self):
+        recording = self.recording()
+        self.assertIn(b"\x1b[", self.at_terminal("show", recording))
+        for plain in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+            with self.subTest(plain):
+                self.assertNotIn(b"\x1b", self.at_terminal("show", recording, **plain))
+        self.assertNotIn(b"\x1b", self.at_terminal("show", "--color", "never", recording))
+        lines = self.at_terminal("show", recording, NO_COLOR="1", LC_ALL="C", COLUMNS="150").splitlines()
+        self.assertLessEqual(max(map(len, lines)), 64)
+
+    def at_terminal(self, *arguments, **more):
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 64, 0, 0))
+        process = subprocess.Popen([doctor.PROGRAM, *map(str, arguments)], env=self.environment(**{"TERM": "xterm", **more}), stdout=theirs)
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):  # how a terminal without writers ends
+            while block := os.read(ours, 65536):
+                shown += block
+        os.close(ours)
+        self.assertEqual(0, process.wait())
+        return shown
 
     def test_a_json_file_that_cannot_be_written_costs_no_report(self):
         done = self.doctor("show", "--json", "/nonexistent/r.json", self.recording())

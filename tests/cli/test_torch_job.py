@@ -26,6 +26,10 @@ class KilledRank(doctor.TestCase):
         drawn = self.doctor("show", self.folder / "report.json").stdout
         self.assertEqual(drawn, self.doctor("show", recording).stdout)
 
+        once = self.doctor("show", "--json", "-", recording).stdout
+        self.assertEqual(once, self.doctor("show", "--json", "-", recording).stdout)
+        self.assertEqual(once, self.doctor("analyze", "--threads", "2", "--json", "-", recording).stdout)
+
         try:
             import jsonschema
         except ImportError:
