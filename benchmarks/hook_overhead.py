@@ -12,7 +12,9 @@ its interval is what this machine can resolve. Medians of the paired differences
 time and of the processor time of the process: on a machine that others use, only the second one resolves anything.
 
 --suspects adds arms that leave one part of the hook out, to see where the time goes, and measures one event with
-warm and with cold caches.
+warm and with cold caches. That is the answer to why a step costs ten times what micro-benchmarks add up to: a step
+streams megabytes through the caches, and each of the few places per step where the hook runs then finds its code
+and data cold. Leaving the library out changes nothing; the same event costs 0.4 us warm and 5 us or more after 64 MB.
 """
 import argparse
 import os

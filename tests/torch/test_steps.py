@@ -75,7 +75,7 @@ class StepRule(unittest.TestCase):
         self.assertEqual([], [event for event in spool.of("range") if event.end == 0])
 
     def test_an_optimizer_that_raises_does_not_end_the_step(self):
-        self.steps_of("step_that_raises", "bobo", "bo")
+        self.steps_of("step_that_raises", "bbo", "bo")
 
     def test_a_step_that_the_scaler_skips_counts(self):
         if "scaler_that_skips" not in self.by_name:

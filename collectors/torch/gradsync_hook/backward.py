@@ -2,9 +2,8 @@
 
     torch.autograd.backward ├── gradients, DDP's all-reduces start ──┤ compute_end ── waits for communication ──┤
 
-A hook on the graph's first node runs before all others and queues a callback of the engine. The engine calls its
-callbacks in order when no work is left, so ours comes before the one in which DDP waits for its buckets. The hook is
-put on the node, not on the user's tensor, and goes with the graph.
+A hook on the root tensor runs before all others and queues a callback of the engine. The engine calls its callbacks
+in order when no work is left, so ours comes before the one in which DDP waits for its buckets.
 """
 import functools
 import sys
@@ -17,6 +16,7 @@ from .steps import steps
 
 _BACKWARD = EventName(v.RANGE, v.BACKWARD, "backward")
 
+_OURS = object()   # our key among the user's hooks
 _engine = None
 _tensor_types = ()
 
@@ -58,7 +58,7 @@ def _wrap(original):
 
 
 class Pass:
-    __slots__ = ("event", "start", "compute_end", "handle")
+    __slots__ = ("start", "compute_end", "root", "hooks")
 
     count = 0   # passes of the process
 
@@ -66,29 +66,42 @@ class Pass:
         started = clock()
         Pass.count += 1
         self.compute_end = 0
-        self.handle = None
+        self.hooks = None
         if _engine is not None:
-            self._watch(args, kwargs)
-        self.event = state.library.begin(_BACKWARD.what[0] or _BACKWARD.pack(0), 0, 0)
+            self._watch(args[0] if args else kwargs.get("tensors"))
         self.start = clock()
         state.charge(PHASE, started)
 
-    def _watch(self, args, kwargs):
-        """Hooks the node of the first root that is an ordinary tensor of a graph, unless the pass is compiled."""
+    def _watch(self, roots):
+        """Hooks the first root that is an ordinary tensor of a graph, unless the pass is compiled.
+
+        As Tensor.register_hook does it, without the handle that makes it three times as dear.
+        """
         if _compiled_autograd():
             return
-        roots = args[0] if args else kwargs.get("tensors")
         for root in (roots if isinstance(roots, (list, tuple)) else (roots,)):
-            if type(root) in _tensor_types and root.grad_fn is not None:
-                handle = root.grad_fn.register_hook(self._first_node)
-                if len(args) > 2 and (args[2] or args[-1]) or kwargs.get("retain_graph") or kwargs.get("create_graph"):
-                    self.handle = handle   # the graph outlives the pass
-                return
+            if type(root) in _tensor_types:
+                node = root.grad_fn
+                if node is not None:
+                    hooks = root._backward_hooks
+                    if hooks is None:
+                        hooks = root._backward_hooks = {}
+                        node._register_hook_dict(root)
+                    hooks[_OURS] = self._first_gradient
+                    self.root, self.hooks = root, hooks
+                    return
 
-    def _first_node(self, *_):
+    def _unwatch(self):
+        """Leaves the user's tensor as it was; a graph that is kept has an empty dictionary."""
+        hooks, self.hooks = self.hooks, None
+        hooks.pop(_OURS, None)
+        if type(hooks) is dict:   # torch's own are of another type
+            self.root._backward_hooks = None
+        self.root = None
+
+    def _first_gradient(self, _):
         try:
-            if self.event is not None:
-                _engine.queue_callback(self._no_more_work)
+            _engine.queue_callback(self._no_more_work)
         except Exception:  # not on the engine's own pass: no attribute then
             pass
 
@@ -99,13 +112,12 @@ class Pass:
         """At the end of the pass, also when it raised."""
         started = clock()
         try:
-            event, self.event = self.event, None
             library = state.library
-            library.end(event)
+            event = library.event(_BACKWARD.what[0] or _BACKWARD.pack(0), 0, 0, self.start, started)
             if self.compute_end:
                 library.attr_int(event, library.compute_end, self.compute_end)
-            if self.handle is not None:
-                self.handle.remove()
+            if self.hooks is not None:
+                self._unwatch()
             if steps.pending > self.start:  # optimisers that step inside the pass: the step ends with it
                 steps.pending = clock()
         except Exception as error:

@@ -1,12 +1,15 @@
 """Keeps the hook's own time below GSD_BUDGET percent of the steps: what costs most and can be spared goes first."""
-from . import activation, host_sync
+from . import activation, group_hooks, host_sync
 from .state import CALL_SITE, COMPLETION, COST_NAMES, HOST_SYNC, state
+from .steps import steps
 
 DEFAULT_PERCENT = 0.5
 
 
 def _without_completion():
     state.follow_completion = False   # collectives then end with the wait for them
+    group_hooks.unwatch_all()         # and those that C++ issues are not seen
+    steps.next_look = 0               # which `coverage` has to say
 
 
 def _without_call_sites():

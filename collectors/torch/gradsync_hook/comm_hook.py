@@ -189,22 +189,22 @@ def _decompressing(callback, hook):
     def observed_callback(future):
         if not state.on:
             return callback(future)
-        started = clock()
-        thread, event = state.thread, 0
+        thread = state.thread
         outer = thread.in_hook, thread.hook
-        try:
-            library = state.library
-            event = library.begin(name.what[v.IN_HOOK] or name.pack(v.IN_HOOK), 0, 0)
-            library.link(event, hook)
-            thread.in_hook, thread.hook = True, hook
-        except Exception as error:
-            state.fault("hook callback", error)
-        state.charge(COMM_HOOK, started)
+        thread.in_hook, thread.hook = True, hook
+        start = clock()
         try:
             return callback(future)
         finally:
+            ended = clock()
             thread.in_hook, thread.hook = outer
-            state.library.end(event)
+            try:
+                library = state.library
+                event = library.event(name.what[v.IN_HOOK] or name.pack(v.IN_HOOK), 0, 0, start, ended)
+                library.link(event, hook)
+            except Exception as error:
+                state.fault("hook callback", error)
+            state.charge(COMM_HOOK, ended)
 
     return observed_callback
 

@@ -19,7 +19,7 @@ _WAIT = EventName(v.WAIT, v.NO_PHASE, "wait")
 
 _works = {}           # id(work) → (event, whether a callback will end it); overwritten when the address is used again
 _without_future = set(POINT_TO_POINT)
-_running = {}         # events whose callback is still to come
+_running = {}         # events whose callback is still to come or not gone yet
 
 
 def install(torch):
@@ -44,21 +44,28 @@ def follow(work, event, name, asynchronous, handle):
         except RuntimeError:  # the backend has none for this operation
             _without_future.add(name)
         else:
-            _running[event] = True
-            future.add_done_callback(_ending(event, library.end))
+            future.add_done_callback(_Ending(event))
             followed = True
         state.charge(COMPLETION, started)
     _remember(work, event, followed)
 
 
-def _ending(event, end):
-    def done(_):
+class _Ending:
+    """The callback. It counts as gone when torch has let go of it, which takes the interpreter once more."""
+
+    __slots__ = ("event",)
+
+    def __init__(self, event):
+        self.event = event
+        _running[event] = True
+
+    def __call__(self, _):
         started = clock()
-        end(event)
-        _running.pop(event, None)
+        state.library.end(self.event)
         state.charge(COMPLETION, started)
 
-    return done
+    def __del__(self):
+        _running.pop(self.event, None)
 
 
 def _remember(work, event, ended_elsewhere):
@@ -73,18 +80,11 @@ def _wrap_work_wait(original):
     def wait(self, *args, **kwargs):
         if not state.on:
             return original(self, *args, **kwargs)
-        started = clock()
-        collective, ended_elsewhere = _works.get(id(self), (0, True))
-        waiting = _begin(collective)
-        state.charge(COLLECTIVE, started)
+        start = clock()
         try:
             return original(self, *args, **kwargs)
         finally:
-            started = clock()
-            state.library.end(waiting)
-            if not ended_elsewhere:
-                state.library.end(collective)
-            state.charge(COLLECTIVE, started)
+            _waited(start, _works.get(id(self), (0, True)))
 
     return wait
 
@@ -94,25 +94,29 @@ def _wrap_future_wait(original):
     def wait(self, *args, **kwargs):
         if not state.on or self.done():  # callbacks read the result of a finished future this way
             return original(self, *args, **kwargs)
-        waiting = _begin(0)
+        start = clock()
         try:
             return original(self, *args, **kwargs)
         finally:
-            state.library.end(waiting)
+            _waited(start, (0, True))
 
     return wait
 
 
-def _begin(collective):
+def _waited(start, what):
+    ended = clock()
     try:
+        collective, ended_elsewhere = what
+        library = state.library
+        if not ended_elsewhere:
+            library.end(collective)
         flags = v.IN_HOOK if state.thread.in_hook else 0
-        waiting = state.library.begin(_WAIT.what[flags] or _WAIT.pack(flags), 0, 0)
+        waiting = library.event(_WAIT.what[flags] or _WAIT.pack(flags), 0, 0, start, ended)
         if collective:
-            state.library.link(waiting, collective)
-        return waiting
+            library.link(waiting, collective)
     except Exception as error:
         state.fault("wait", error)
-        return 0
+    state.charge(COLLECTIVE, ended)
 
 
 def _forked():

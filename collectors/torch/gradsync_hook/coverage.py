@@ -19,11 +19,10 @@ class Coverage:
     def reset(self):
         self._ddps = weakref.WeakSet()
         self._hooked = weakref.WeakSet()
-        self._due = SETTLED_AFTER
 
     def ddp_built(self, ddp):
         self._ddps.add(ddp)
-        self._due = steps.next_look = max(steps.number, 0) + SETTLED_AFTER
+        steps.next_look = max(steps.number, 0) + SETTLED_AFTER
 
     def hook_registered(self, ddp):
         """Its all-reduces are then issued in Python, and recorded there."""
@@ -31,16 +30,13 @@ class Coverage:
 
     def look(self, number):
         """Two steps after the start or a new DDP, when hooks are registered and modules loaded, and now and then."""
-        if number < self._due:
-            return self._due
-        self._due = number + LOOK_EACH
         try:
             activation.tell_group()   # the first look may have come while the group was being made
             self._look_at_ddp()
             self._look_at_modules()
         except Exception as error:
             state.fault("coverage", error)
-        return self._due
+        return number + LOOK_EACH
 
     def _look_at_ddp(self):
         for ddp in list(self._ddps):

@@ -19,22 +19,21 @@ def install_when_active():
 def _wrap(original):
     @functools.wraps(original)
     def __next__(self):
-        event = 0
-        if state.active:
-            try:
-                if steps.pending:
-                    steps.advance()
-                if state.on:
-                    started = clock()
-                    event = state.library.begin(_NEXT.what[0] or _NEXT.pack(0), 0, 0)
-                    state.charge(PHASE, started)
-            except Exception as error:
-                state.fault("DataLoader.next", error)
-        if not event:
+        if not state.active:
             return original(self)
+        if steps.pending:
+            steps.advance()
+        if not state.on:
+            return original(self)
+        start = clock()
         try:
             return original(self)
         finally:
-            state.library.end(event)
+            ended = clock()
+            try:
+                state.library.event(_NEXT.what[0] or _NEXT.pack(0), 0, 0, start, ended)
+            except Exception as error:
+                state.fault("DataLoader.next", error)
+            state.charge(PHASE, ended)
 
     return __next__

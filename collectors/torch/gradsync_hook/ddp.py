@@ -66,45 +66,35 @@ def _wrap_forward(original, grad_enabled):
     def forward(self, *args, **kwargs):
         if not state.active:
             return original(self, *args, **kwargs)
-        event = 0
-        started = clock()
-        try:
-            if steps.pending:
-                steps.advance()
-                started = clock()
-            with_gradients = grad_enabled()
-            if not with_gradients:
-                steps.evaluations += 1
-            if state.on:
-                event = state.library.begin(_FORWARD.what[0] or _FORWARD.pack(0), 0, 0)
-                if not getattr(self, "require_backward_grad_sync", True):  # inside no_sync(): nothing is all-reduced
-                    state.library.attr_int(event, state.library.string("ddp_sync"), 0)
-        except Exception as error:
-            with_gradients = False
-            state.fault("forward", error)
-        state.charge(PHASE, started)
-        if not event:
-            return original(self, *args, **kwargs)
+        if steps.pending:
+            steps.advance()
+        start = clock()
         try:
             return original(self, *args, **kwargs)
         finally:
-            _after_forward(self, event, with_gradients)
+            ended = clock()
+            try:
+                _after_forward(self, start, ended, grad_enabled())
+            except Exception as error:
+                state.fault("forward", error)
+            state.charge(PHASE, ended)
 
     return forward
 
 
-def _after_forward(ddp, event, with_gradients):
-    try:
-        library = state.library
-        library.end(event)
-        if not with_gradients:
-            return
-        if getattr(ddp, "require_backward_grad_sync", True):
-            ddp_logger.after_forward(ddp)
-        else:  # inside no_sync()
-            library.attr_int(event, library.string("ddp_sync"), 0)
-    except Exception as error:
-        state.fault("forward", error)
+def _after_forward(ddp, start, ended, with_gradients):
+    if not with_gradients:
+        steps.evaluations += 1
+    if not state.on:
+        return
+    library = state.library
+    event = library.event(_FORWARD.what[0] or _FORWARD.pack(0), 0, 0, start, ended)
+    if not with_gradients:
+        return
+    if getattr(ddp, "require_backward_grad_sync", True):
+        ddp_logger.after_forward(ddp)
+    else:  # inside no_sync()
+        library.attr_int(event, library.string("ddp_sync"), 0)
 
 
 def _forked():

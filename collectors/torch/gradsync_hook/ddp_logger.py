@@ -7,7 +7,7 @@ import time
 
 from . import activation, vocabulary as v
 from .event_name import EventName
-from .state import PHASE, clock, state
+from .state import state
 
 SAMPLED_AT_FIRST, SAMPLED_EACH = 10, 100
 
@@ -33,9 +33,7 @@ def after_forward(ddp):
     before = count[0]   # iterations that have ended
     count[0] = before + 1
     if before > 0 and (before <= SAMPLED_AT_FIRST or before % SAMPLED_EACH == 0):
-        started = clock()
         _read(ddp, before)
-        state.charge(PHASE, started)
 
 
 def built(ddp):

@@ -24,8 +24,11 @@ def available(group):
 
 
 def watch(group):
-    """True when collectives that C++ issues on this group are recorded from now on."""
-    if not available(group) or group in _watched:
+    """True when collectives that C++ issues on this group are recorded from now on.
+
+    Their end needs a callback, so they go when the budget drops those.
+    """
+    if not available(group) or group in _watched or not state.follow_completion:
         return group in _watched
     reference = weakref.ref(group)
     group.register_pre_hook(_HOOK_ID, lambda call: _guarded(_before, reference(), call))

@@ -38,27 +38,24 @@ def _wrap(original, text):
     def synchronising(*args, **kwargs):
         if not state.on:
             return original(*args, **kwargs)
-        event = _begin(name, sys._getframe(1))
+        start = clock()
         try:
             return original(*args, **kwargs)
         finally:
-            state.library.end(event)
+            _record(name, start, sys._getframe(1))
 
     return synchronising
 
 
-def _begin(name, caller):
-    started, nested = clock(), state.nested_cost()
+def _record(name, start, caller):
+    ended, nested = clock(), state.nested_cost()
     try:
         library = state.library
         flags = v.IN_HOOK if state.thread.in_hook else 0
-        event = library.begin(name.what[flags] or name.pack(flags), 0, 0)
+        event = library.event(name.what[flags] or name.pack(flags), 0, 0, start, ended)
         site = call_site.string_id(caller)
         if site:
             library.attr_str(event, library.site, site)
-        return event
     except Exception as error:
         state.fault(name.text, error)
-        return 0
-    finally:
-        state.charge(HOST_SYNC, started + state.nested_cost() - nested)
+    state.charge(HOST_SYNC, ended + state.nested_cost() - nested)

@@ -1,7 +1,7 @@
 """Ends of a process: normal exit, multiprocessing children that leave by os._exit, forks.
 
 At exit the window that is still open is saved and collectives that still run are given a moment: their callback
-needs the interpreter, and a worker thread that asks for it during finalisation brings the process down.
+needs the interpreter, and a worker thread that asks for it during finalisation aborts the process.
 """
 import atexit
 import os
@@ -13,7 +13,7 @@ from .state import state
 _at_exit = []       # f(), in order; each is bounded in time
 _pid = 0
 
-LONGEST_WAIT_S = 0.2
+LONGEST_WAIT_S = 0.5
 
 
 def register():

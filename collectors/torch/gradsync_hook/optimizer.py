@@ -28,7 +28,7 @@ class _Optimizer:
         self.type = type(optimizer)
         self.name = named(v.RANGE, v.OPTIMIZER, self.type.__name__ + ".step")
         self.label = "%s#%d" % (self.type.__name__, len(_known))
-        self.running = []   # open events: more than one when a subclass calls super().step()
+        self.running = []   # when its steps began: more than one when a subclass calls super().step()
 
 
 def _about(optimizer):
@@ -81,11 +81,7 @@ def _begin(optimizer):
     try:
         if not state.active and not state.trains():
             return
-        started = clock()
-        about = _about(optimizer)
-        if state.on:
-            about.running.append(state.library.begin(about.name.what[0] or about.name.pack(0), 0, 0))
-        state.charge(PHASE, started)
+        _about(optimizer).running.append(clock())
     except Exception as error:
         state.fault("optimizer", error)
 
@@ -94,26 +90,25 @@ def _end(optimizer):
     try:
         if not state.active:
             return
-        started = clock()
+        ended = clock()
         about = _about(optimizer)
         if about.running:
-            state.library.end(about.running.pop())
+            start = about.running.pop()
             if len(about.running) > 8:   # global hooks do not hear of steps that raise
                 about.running.clear()
+            if state.on:
+                state.library.event(about.name.what[0] or about.name.pack(0), 0, 0, start, ended)
         steps.optimizer_stepped(about.label)
-        state.charge(PHASE, started)
+        state.charge(PHASE, ended)
     except Exception as error:
         state.fault("optimizer", error)
 
 
 def _abandon(optimizer):
     """Its step has raised."""
-    try:
-        about = _known.get(id(optimizer))
-        if about is not None and about.running:
-            state.library.end(about.running.pop())
-    except Exception as error:
-        state.fault("optimizer", error)
+    about = _known.get(id(optimizer))
+    if about is not None and about.running:
+        about.running.pop()
 
 
 def _wrap_when_made(original):

@@ -14,6 +14,7 @@ from .state import STEP, WINDOW, clock, state
 
 UNOPENED = -1
 BUDGET_STEPS = 20
+FIRST_LOOK = 2
 
 
 class Steps:
@@ -33,7 +34,7 @@ class Steps:
         self.evaluations = 0       # forwards without gradients since the boundary
         self.optimizers = 0        # how many have been seen
         self._stepped = []         # their names, since the boundary
-        self.next_look = 0
+        self.next_look = FIRST_LOOK
         self._cost_reported = 0
         self._judged = [0, 0, 0]   # steps, self ns, step ns since the last judgement of the budget
 
