@@ -45,6 +45,7 @@ class Windows(observed.TestCase):
             # the stamps lie in the window, and mark ranges that are in the file, once each
             self.assertTrue(window.start <= window.attributes["clock_close_ns"] <= window.end)
             self.assertLess(window.attributes["clock_open_ns"], window.attributes["clock_close_ns"])
+            self.assertGreater(window.attributes["cost_ns"], 0)
             names = self.names_in(window.name)
             self.assertEqual([1, 1], [names.count("gsd_clock_open"), names.count("gsd_clock_close")])
             self.assertEqual(5, len([name for name in names if name and name.startswith("Optimizer.step#SGD.step")]))

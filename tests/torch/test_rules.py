@@ -49,6 +49,11 @@ class Rearming(unittest.TestCase):
         behaviour.hook_started()
         self.assertEqual(["hook started", None], [behaviour.judge(PROFILED), behaviour.judge(PROFILED)])
 
+    def test_the_first_bytes_have_no_earlier_type(self):
+        behaviour = Behaviour()
+        behaviour.profiled([(0, None, False)] * 5)
+        self.assertEqual([None, None, "bytes changed"], [behaviour.judge(PROFILED) for _ in range(3)])
+
     def test_nothing_is_due_before_the_first_window(self):
         behaviour = Behaviour()
         behaviour.hook_started()

@@ -45,9 +45,10 @@ class Behaviour:
         size, main, compressing = step
         sizes = [known[0] for known in self._profiled]
         low, high = min(sizes) * (1 - BYTES_TOLERANCE), max(sizes) * (1 + BYTES_TOLERANCE)
+        wires = {known[1] for known in self._profiled} - {None}
         differences = {
             "compression began": compressing and not any(known[2] for known in self._profiled),
-            "wire dtype changed": main is not None and main not in [known[1] for known in self._profiled],
+            "wire dtype changed": main is not None and bool(wires) and main not in wires,
             "bytes changed": not low <= size <= high,
         }
         for reason, differs in differences.items():

@@ -67,7 +67,7 @@ class Steps:
             library.attr_int(self.record, library.string("evaluations"), self.evaluations)
         self._stepped = []
         self.evaluations = 0
-        total = sum(state.cost)
+        total = sum(state.cost) - state.cost[WINDOW]   # deep steps are judged apart, and the window says its own
         spent, self._cost_reported = total - self._cost_reported, total
         library.self_ns(max(spent, 0))
         if self.boundary and not self.deep:

@@ -76,6 +76,7 @@ class Windows:
         self.due = None
         name = "%s-%d-%d.json" % (os.uname().nodename[:63].replace("/", "_"), os.getpid(), self.count)
         self.count += 1
+        started = clock()
         try:
             self.running = profile.Profile(sys.modules["torch"])
             opened = self.running.open()
@@ -89,6 +90,7 @@ class Windows:
         library.attr_int(self.event, library.string("clock_open_ns"), opened)
         self.closes_at = number + STEPS_OPEN
         self._seen = []
+        self._opening_ns = clock() - started
         steps.mark_deep()
 
     def _give_up(self, error):
@@ -104,6 +106,7 @@ class Windows:
         running, self.running = self.running, None
         if running is None:
             return
+        started = clock()
         try:
             closed = running.close()
             library = state.library
@@ -112,6 +115,7 @@ class Windows:
             steps.mark_deep()
             behaviour.profiled(self._seen)
             self._save(running)
+            library.attr_int(self.event, library.string("cost_ns"), self._opening_ns + clock() - started)
         except Exception as error:
             activation.tell("deep", "skipped: %s: %s" % (type(error).__name__, error))
 
