@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""What one event costs the observed thread: nanoseconds per call through ctypes, as the Python hook makes them.
+"""What one event costs the observed thread: nanoseconds per call from Python, as the hook makes them and by ctypes.
 
-REQUIREMENTS   GSD_LIBRARY=/absolute/libgradsync_inject.so   (any Python >= 3.8; no torch)
+REQUIREMENTS   GSD_LIBRARY=/absolute/libgradsync_inject.so   (any CPython >= 3.7; no torch)
 USAGE          python3 benchmarks/event_cost.py [--repeats 40] [--calls 2000]
 OVERHEAD       writes about 50 MB into a temporary folder and removes it
 
-Each row is the median over the repeats; the spread is the 10th and the 90th percentile of the repeats. The loop
+The hook's calls are built-in functions (gradsync_hook/builtin_calls.py); ctypes is the peer, and what other
+interpreters fall back to. First touches of the spool's memory are part of every row. Each row is the median over the repeats; the spread is the 10th and the 90th percentile of the repeats. The loop
 itself is measured as `nothing` and taken off. Prints a table and asserts nothing.
 """
 import argparse
@@ -34,12 +35,12 @@ def per_call(statement, names, calls, repeats):
     return [loop(calls, time.perf_counter_ns, *names.values()) / calls for _ in range(repeats)]
 
 
-def statements(library):
+def statements(library, slow):
     what = 5 | 2 << 8 | library.string("benchmark range") << 32   # GSD_WHAT of a backward range
     key, value = library.string("site"), library.string("train.py:1 in step")
     event = library.begin(what, 4096, 7)
     names = {"begin": library.begin, "end": library.end, "event": library.event, "attr": library.attr_str,
-             "link": library.link, "what": what, "key": key, "value": value,
+             "link": library.link, "slow_begin": slow.begin, "slow_event": slow.event, "what": what, "key": key, "value": value,
              "reference": event, "now": time.monotonic_ns}
     rows = [
         ("nothing", "pass"),
@@ -50,6 +51,8 @@ def statements(library):
         ("gsd_event", "event(what, 4096, 7, 1, 2)"),
         ("gsd_attr_str", "attr(reference, key, value)"),
         ("gsd_link", "link(reference, reference)"),
+        ("gsd_begin by ctypes", "slow_begin(what, 4096, 7)"),
+        ("gsd_event by ctypes", "slow_event(what, 4096, 7, 1, 2)"),
     ]
     return rows, names
 
@@ -66,9 +69,11 @@ def main():
         from gradsync_hook import transport
         try:
             library = transport.Library(os.environ.get("GSD_LIBRARY", ""))
+            transport.builtin_calls = lambda _: {}
+            slow = transport.Library(os.environ.get("GSD_LIBRARY", ""))
         except transport.Unavailable as why:
             sys.exit("event_cost: %s (set GSD_LIBRARY to the absolute path of libgradsync_inject.so)" % why)
-        rows, names = statements(library)
+        rows, names = statements(library, slow)
         print("python %s, %d calls x %d repeats" % (sys.version.split()[0], options.calls, options.repeats))
         print("%-28s %10s %18s" % ("call", "ns median", "p10 .. p90"))
         empty = 0.0

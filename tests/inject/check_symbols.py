@@ -2,7 +2,7 @@
 """Fails when libgradsync_inject.so could stop a job from starting: a symbol too new for glibc 2.17, libstdc++, or an
 export that could replace something of the job's.
 
-usage: check_symbols.py LIBRARY GSD_H
+usage: check_symbols.py LIBRARY HEADER...   (those that declare what it exports)
 """
 
 import re
@@ -18,7 +18,7 @@ def output_of(*command):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def problems_of(library, abi_header):
+def problems_of(library, declarations):
     exported = set()
     for line in output_of("nm", "-D", library).splitlines():
         name, _, version = line.split()[-1].partition("@")
@@ -35,11 +35,11 @@ def problems_of(library, abi_header):
             exported.add(name)
             if not EXPORTS.fullmatch(name):
                 yield f"exports {name}"
-    declared = set(re.findall(r"GSD_EXPORT [\w ]+[ *](gsd_\w+)\(", abi_header))
+    declared = set(re.findall(r"GSD_EXPORT [\w ]+[ *]+(gsd_\w+)\(", declarations))
     for name in sorted(declared - exported):
-        yield f"gsd.h declares {name}, the library does not export it"
+        yield f"{name} is declared, the library does not export it"
     for name in sorted(exported - declared - {"InitializeInjectionNvtx2", "InitializeInjectionNvtxExtension"}):
-        yield f"exports {name}, which gsd.h does not declare"
+        yield f"exports {name}, which no header declares"
     dynamic = output_of("readelf", "-d", "-W", library)
     needed = set(re.findall(r"NEEDED.*\[(.+?)\]", dynamic))
     for name in sorted(needed - NEEDED):
@@ -54,9 +54,9 @@ def problems_of(library, abi_header):
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) < 3:
         sys.exit(__doc__)
-    found = list(problems_of(sys.argv[1], open(sys.argv[2]).read()))
+    found = list(problems_of(sys.argv[1], "".join(open(header).read() for header in sys.argv[2:])))
     for problem in found:
         print(f"{sys.argv[1]}: {problem}")
     sys.exit(bool(found))

@@ -1,12 +1,13 @@
 """The C ABI of libgradsync_inject.so (src/spool_writer/gsd.h) as Python callables.
 
-PyDLL keeps the interpreter lock during a call: the calls take tens of nanoseconds and never block, and giving the
+The calls that run many times per step are built-in functions where the interpreter allows (builtin_calls.py). PyDLL keeps the interpreter lock during a call: the calls take tens of nanoseconds and never block, and giving the
 lock away would cost more than the call. The library is named by its absolute path and by nothing else.
 """
 import ctypes
 import os
 
 from . import vocabulary
+from .builtin_calls import builtin_calls
 
 U64, U32, I64, TEXT = ctypes.c_uint64, ctypes.c_uint32, ctypes.c_int64, ctypes.c_char_p
 
@@ -47,6 +48,8 @@ class Library:
                 function.restype = result
                 function.argtypes = arguments
                 setattr(self, name[len("gsd_"):] if name not in ("gsd_string", "gsd_fact") else name, function)
+            for name, function in builtin_calls(library).items():
+                setattr(self, name, function)
         except (OSError, AttributeError) as error:
             raise Unavailable(str(error))
         if self.abi_version() != vocabulary.ABI_VERSION:
