@@ -210,8 +210,6 @@ GradientPath find_gradient_path(const RankTimeline& rank, const Inputs&) {
     if (steps == 200) break;  // the path does not change its nature later without a re-armed window saying so
   }
 
-  path.framework_visible = path.framework_syncs && path.gradient_bytes && steps > 0 &&
-                           2 * wires[Place::none].bytes > *path.gradient_bytes * steps;
   const std::string evidence = operator_evidence(rank);
   const std::string hook = rank.fact("hook.kind");
   for (const Place place : {Place::hook, Place::in_step, Place::after_backward})

@@ -18,7 +18,6 @@ const char* to_string(Place place);
 struct GradientPath {
   std::string framework;                       // ddp, …; empty = unknown
   bool framework_syncs = false;                // its own all-reduce runs (no hook, not inside no_sync)
-  bool framework_visible = false;              // and the collectives it issues in C++ are among the events
   std::optional<std::int64_t> gradient_bytes;  // of the trained parameters, at full precision
   std::vector<std::int64_t> bucket_bytes;      // the framework's buckets, launch order
   Place place = Place::none;                   // where the user's own gradient code runs

@@ -1,6 +1,7 @@
 // Collectives of gradient synchronisation: how many, how large, how long; what is compressed and what still
-// travels dense. The framework's own all-reduces are issued in C++ and unseen by Python: their sizes come from its
-// bucket list and are marked as extrapolated.
+// travels dense. The framework's own all-reduces are issued in C++: in steps where none of them is among the events
+// (older versions show none, and a collector on a budget stops looking) their sizes come from the framework's bucket
+// list and are marked as extrapolated.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -40,7 +41,7 @@ class RankMessages {
     const StepActivity seen = observe(rank_, step, path_);
     const IntervalSet compute = claim(seen.activity, step.interval())[StepClass::compute];
     bool gathers = false, sends_indices = false;
-    std::int64_t reduces = 0;
+    std::int64_t reduces = 0, framework_bytes = 0;
     for (const Event* event : seen.collectives) {
       if (event->source == Source::profiler && !seen.on_device) continue;
       const Place place = place_of(rank_, step, *event);
@@ -54,9 +55,10 @@ class RankMessages {
       sum.exposed_ns += event->duration() - intersect(IntervalSet({{event->start, event->end}}), compute).length();
       if (const std::string_view site = rank_.text(*event, "site"); !site.empty())
         sync_sites_[site] += event->duration();
-      const bool framework = place == Place::none && path_.framework_visible;
-      if (!compressed && (place == Place::hook || framework) && is_full_precision(dtype) && operation == "all_reduce")
-        dense_bytes_ += event->bytes;
+      if (!compressed && is_full_precision(dtype) && operation == "all_reduce") {
+        if (place == Place::hook) dense_bytes_ += event->bytes;
+        if (place == Place::none) framework_bytes += event->bytes;
+      }
       if (!compressed) continue;
       wire_bytes_ += event->bytes;
       ++compressed_;
@@ -68,7 +70,7 @@ class RankMessages {
     }
     // A selection whose values alone are summed: every rank chose other positions, and no indices travel.
     if (path_.compression == "topk" && reduces > 0 && !gathers && !sends_indices) index_all_reduces_ += reduces;
-    add_framework();
+    add_framework(step, framework_bytes);
     add_compress_sites(step);
   }
 
@@ -93,12 +95,33 @@ class RankMessages {
     return event.group == NameId::none ? "default" : std::string(rank_.name(event.group));
   }
 
-  void add_framework() {
-    if (!path_.framework_syncs || path_.framework_visible || !path_.gradient_bytes) return;
+  // `seen`: bytes of the dense all-reduces outside the user's gradient code; a metric's or a norm's are few.
+  void add_framework(const StepSpan& step, std::int64_t seen) {
+    if (!path_.framework_syncs || !path_.gradient_bytes) return;
+    if (2 * seen > *path_.gradient_bytes) {
+      dense_bytes_ += seen;
+      return;
+    }
+    if (!synchronises(step)) return;
     dense_bytes_ += *path_.gradient_bytes;
+    const std::string told = rank_.fact("ddp.group");
+    const std::string group = told.empty() ? "default" : told;
     const std::vector<std::int64_t> one{*path_.gradient_bytes};
     for (const std::int64_t bytes : path_.bucket_bytes.empty() ? one : path_.bucket_bytes)
-      ++messages_[{"default", "all_reduce", bytes, false, true}].count;
+      ++messages_[{group, "all_reduce", bytes, false, true}].count;
+  }
+
+  // Not when all its forward passes ran inside no_sync(), as in the first micro-batches of an accumulation.
+  bool synchronises(const StepSpan& step) const {
+    const RankTimeline::Range range = rank_.beginning_in(step.interval());
+    bool any = false;
+    for (std::size_t i = range.first; i < range.last; ++i) {
+      const Event& event = rank_.events[i];
+      if (event.kind != Kind::range || event.phase != Phase::forward || event.source != Source::torch_hook) continue;
+      if (rank_.integer(event, "ddp_sync").value_or(1) != 0) return true;
+      any = true;
+    }
+    return !any;
   }
 
   void add_compress_sites(const StepSpan& step) {

@@ -86,7 +86,7 @@ class BudgetRule(unittest.TestCase):
         self.assertNotIn(HOST_SYNC, budget.dropped)
 
     def test_the_variable(self):
-        for text, percent in ((None, 0.5), ("", 0.5), ("x", 0.5), ("-1", 0.5), ("2", 2.0), ("0.1", 0.1)):
+        for text, percent in ((None, 0.5), ("", 0.5), ("x", 0.5), ("-1", 0.5), ("2", 2.0), ("0.1", 0.1), ("0", 0.0)):
             self.assertEqual(percent, from_text(text).percent, text)
 
 

@@ -52,4 +52,4 @@ def from_text(text):
         percent = float(text)
     except (TypeError, ValueError):
         percent = DEFAULT_PERCENT
-    return Budget(percent if percent > 0 else DEFAULT_PERCENT)
+    return Budget(percent if percent >= 0 else DEFAULT_PERCENT)

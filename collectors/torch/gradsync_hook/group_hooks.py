@@ -31,17 +31,28 @@ def watch(group):
     if not available(group) or group in _watched or not state.follow_completion:
         return group in _watched
     reference = weakref.ref(group)
-    group.register_pre_hook(_HOOK_ID, lambda call: _guarded(_before, reference(), call))
-    group.register_post_hook(_HOOK_ID, lambda call: _guarded(_after, reference(), call))
+    group.register_pre_hook(_HOOK_ID, lambda call: _called_before(reference, call))
+    group.register_post_hook(_HOOK_ID, lambda call: _called_after(reference, call))
     _watched.add(group)
     return True
 
 
-def _guarded(what, group, call):
+def _called_before(reference, call):
+    if state.on and not state.thread.issuing:
+        _guarded(_before, reference, call)
+
+
+def _called_after(reference, call):
+    if _open:   # nearly always what was opened a moment ago
+        _guarded(_after, reference, call)
+
+
+def _guarded(what, reference, call):
     """An exception of ours would end up in the job's collective."""
-    if not state.on or group is None:
-        return
     started = clock()
+    group = reference()
+    if group is None:
+        return
     state.thread.in_group_hook = True
     try:
         what(group, call)
@@ -70,7 +81,7 @@ def unwatch_all():
 
 def _before(group, call):
     name = _name(call.name)
-    if name is None or state.thread.issuing:
+    if name is None:
         return
     tensors = call.output_tensors if name in ("reduce_scatter", "scatter") else call.input_tensors
     size, elements, dtype, asynchronous = payload.measure((tensors,), {}, 0 if tensors else -1)

@@ -14,6 +14,7 @@ from .state import STEP, WINDOW, clock, state
 
 UNOPENED = -1
 BUDGET_STEPS = 20
+SETTLED_AT = 10   # until then names and code are looked up for the first time, and DDP samples its own times
 FIRST_LOOK = 2
 
 
@@ -70,7 +71,7 @@ class Steps:
         total = sum(state.cost) - state.cost[WINDOW]   # deep steps are judged apart, and the window says its own
         spent, self._cost_reported = total - self._cost_reported, total
         library.self_ns(max(spent, 0))
-        if self.boundary and not self.deep:
+        if self.boundary and not self.deep and self.number >= SETTLED_AT:
             judged = self._judged
             judged[0] += 1
             judged[1] += spent

@@ -81,3 +81,31 @@ TEST_CASE("all-reduces that the framework issued in C++ and that were seen are n
   CHECK(*found.metrics.value("comm.dense_ratio_percent", "all") == doctest::Approx(100));
   CHECK(found.facts.at("compression") == "none");
 }
+
+TEST_CASE("steps in which the collector no longer looks keep the framework's all-reduces") {
+  std::string text =
+      "process host=n pid=1\nfact rank=0 framework=ddp hook.kind=none ddp.gradient_bytes=4000000 "
+      "ddp.bucket_bytes=4000000 ddp.group=w\n" +
+      repeat_step(20, 100000, kSteps);
+  for (int step = 0; step < 12; ++step) {  // 2 warm-up steps and 10 of the 18 counted ones
+    const int start = step * 100000;
+    text += "collective all_reduce " + std::to_string(start + 40000) + ".." + std::to_string(start + 60000) +
+            " bytes=4000000 elements=1000000 dtype=float32 group=w seq=" + std::to_string(step) + "\n";
+  }
+  const Conclusions found = analyze(text);
+  CHECK(*found.metrics.value("comm.dense_ratio_percent", "all") == doctest::Approx(100));
+  CHECK(*found.metrics.value("comm.bytes_per_step", "all") == doctest::Approx(4000000));
+  CHECK(found.series.at("messages").rows.size() == 1);  // one line, seen or not
+  const double extrapolated = *found.metrics.value("comm.extrapolated_percent", "all");
+  CHECK(extrapolated > 10);
+  CHECK(extrapolated < 90);
+}
+
+TEST_CASE("a step wholly inside no_sync() sends nothing that the framework could be charged with") {
+  std::string text = "process host=n pid=1\nfact rank=0 framework=ddp hook.kind=none ddp.gradient_bytes=4000000\n";
+  std::string body =
+      "range forward @0..@20000 ddp_sync=0\nrange backward @20000..@50000\nrange optimizer @80000..@100000\n";
+  text += repeat_step(20, 100000, body);
+  const Conclusions found = analyze(text);
+  CHECK_FALSE(found.metrics.value("comm.dense_ratio_percent", "all"));
+}
