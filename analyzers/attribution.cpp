@@ -44,7 +44,7 @@ class StepSummariser {
     add_lifecycle(seen, row);
     row.push_back(whole(seen.on_device));
     steps_.rows.push_back(std::move(row));
-    if (step.counted()) add_blocked(seen, claimed, step);
+    if (!step.warm_up) add_blocked(seen, claimed, step);
   }
 
  private:
@@ -180,6 +180,11 @@ bool measured(const std::string& name, bool on_device, bool peers_known) {
   return true;
 }
 
+// These follow the host's pace, which the observation changes more than the device's.
+bool follows_the_host(const std::string& name) {
+  return name == "launch" || name == "idle" || name == "host_sync" || name == "data";
+}
+
 class AttributionAnalyzer final : public Analyzer {
  public:
   std::string_view name() const override { return "attribution"; }
@@ -257,19 +262,24 @@ class AttributionAnalyzer final : public Analyzer {
     }
     if (total <= 0 || times.sample().size() < kFewestSteps) return;
     const double scale = *median(times.sample()) / total;
-    Attribution attribution{scope, "median", {}};
+    const double inflation = window_inflation_percent(all);
+    Attribution attribution{scope, "median", {}, {}, inflation > kMostInflationForTimes};
     for (const auto& [name, means] : samples) {
       const bool phase = name.starts_with("phase.");
       if (!phase && !measured(name, on_device, peers_known)) continue;
       if (phase && on_device) continue;
       if (name == "phase.gradient" && sums[name] == 0) continue;
       const double part = scale * sums[name];
+      if (!phase) attribution.parts_ms[name] = part;
+      if (inflation > kMostInflation && follows_the_host(name)) {
+        attribution.inflated.push_back(name);
+        continue;  // no metric: no rule can fire on it
+      }
       add_sample(conclusions.metrics, phase ? name + "_ms" : "attribution." + name + "_ms", scope, means.sample(),
                  "torch_hook");
       Metric metric = *conclusions.metrics.find(phase ? name + "_ms" : "attribution." + name + "_ms", scope);
       metric.value = part;
       conclusions.metrics.add(std::move(metric));
-      if (!phase) attribution.parts_ms[name] = part;
     }
     conclusions.attribution.push_back(std::move(attribution));
   }

@@ -31,9 +31,15 @@ class HostSyncAnalyzer final : public Analyzer {
     add_per_step(conclusions, all, "host_sync.in_hook_per_step", "torch_hook",
                  [](const StepRow& row) { return static_cast<double>(row[StepColumn::host_sync_in_hook]); });
     // Without a device there is nothing to leave idle: the time stays compute and the metric absent.
+    if (window_inflation_percent(all) > kMostInflation) return add_worst_site(all, conclusions);
     add_per_step(conclusions, all, "host_sync.ms", "steps", [](const StepRow& row) -> std::optional<double> {
       return row[StepColumn::on_device] != 0 ? std::optional(row.ms(StepColumn::host_sync)) : std::nullopt;
     });
+    add_worst_site(all, conclusions);
+  }
+
+ private:
+  static void add_worst_site(const Summary& all, Conclusions& conclusions) {
     if (const Series* table = all.find("host_sync_sites")) {
       std::int64_t worst = 0;
       for (const auto& row : table->rows)

@@ -37,8 +37,9 @@ class OverlapAnalyzer final : public Analyzer {
 
   static void add_shares(const Summary& all, Conclusions& conclusions) {
     add_with_share(all, conclusions, "sync.exposed", exposed_ms);
-    add_per_step(conclusions, all, "data.share_percent", "steps",
-                 [](const StepRow& row) { return 100 * row.ms(StepColumn::data) / row.ms(StepColumn::time); });
+    if (window_inflation_percent(all) <= kMostInflation)
+      add_per_step(conclusions, all, "data.share_percent", "steps",
+                   [](const StepRow& row) { return 100 * row.ms(StepColumn::data) / row.ms(StepColumn::time); });
     // Peer wait is cut out: from the attribution, where it was split.
     for (const Attribution& attribution : conclusions.attribution) {
       const auto part = [&attribution](const char* name) {

@@ -1,5 +1,7 @@
 #include "analyzers/rows.h"
 
+#include <algorithm>
+#include <map>
 #include <set>
 
 #include "src/base/statistics.h"
@@ -41,15 +43,64 @@ const std::vector<std::string>& step_columns() {
   return columns;
 }
 
+namespace {
+
+// One rank's rows after warm-up: which of them count, and by what their times are multiplied.
+struct Counted {
+  bool on_device = false;  // only steps with device events count
+  bool deep = false;       // and all of those lie in the deep window
+  double scale = 1;        // plain step ÷ the window's step, medians
+
+  bool holds(const StepRow& row) const {
+    return row[StepColumn::warm_up] == 0 && (!on_device || row[StepColumn::on_device] != 0) &&
+           (deep ? row[StepColumn::deep] != 0 : row[StepColumn::deep] == 0);
+  }
+};
+
+std::map<std::int64_t, Counted> counted_by_rank(const Series& table) {
+  std::map<std::int64_t, Counted> ranks;
+  std::map<std::int64_t, std::vector<double>> plain, window;
+  std::set<std::int64_t> plain_device;
+  for (const auto& cells : table.rows) {
+    const StepRow row(cells);
+    if (row[StepColumn::warm_up] != 0) continue;
+    const bool on_device = row[StepColumn::on_device] != 0, deep = row[StepColumn::deep] != 0;
+    const std::int64_t rank = row[StepColumn::rank];
+    ranks[rank].on_device |= on_device;
+    if (on_device && !deep) plain_device.insert(rank);
+    if (!deep) plain[rank].push_back(row.ms(StepColumn::time));
+    if (deep && on_device) window[rank].push_back(row.ms(StepColumn::time));
+  }
+  for (auto& [rank, counted] : ranks) {
+    counted.deep = counted.on_device && !plain_device.contains(rank);
+    if (counted.deep && !plain[rank].empty()) counted.scale = *median(plain[rank]) / *median(window[rank]);
+  }
+  return ranks;
+}
+
+}  // namespace
+
 std::vector<StepRow> counted_steps(const Summary& summary, int rank) {
   std::vector<StepRow> rows;
   const Series* table = summary.find(kStepTable);
   if (table == nullptr) return rows;
+  const std::map<std::int64_t, Counted> by_rank = counted_by_rank(*table);
   for (const auto& cells : table->rows) {
     const StepRow row(cells);
-    if (row.counted() && (rank < 0 || row[StepColumn::rank] == rank)) rows.push_back(row);
+    if (rank >= 0 && row[StepColumn::rank] != rank) continue;
+    const auto counted = by_rank.find(row[StepColumn::rank]);
+    if (counted != by_rank.end() && counted->second.holds(row)) rows.emplace_back(cells, counted->second.scale);
   }
   return rows;
+}
+
+double window_inflation_percent(const Summary& summary) {
+  const Series* table = summary.find(kStepTable);
+  double worst = 0;
+  if (table != nullptr)
+    for (const auto& [rank, counted] : counted_by_rank(*table))
+      if (counted.deep) worst = std::max(worst, 100 * (1 / counted.scale - 1));
+  return worst;
 }
 
 std::vector<StepRow> deep_steps(const Summary& summary) {

@@ -52,21 +52,29 @@ const std::vector<std::string>& step_columns();
 
 class StepRow {
  public:
-  explicit StepRow(const std::vector<Cell>& cells) : cells_(&cells) {}
+  explicit StepRow(const std::vector<Cell>& cells, double scale = 1) : cells_(&cells), scale_(scale) {}
   std::int64_t operator[](StepColumn column) const {
     return std::get<std::int64_t>((*cells_)[static_cast<std::size_t>(column)]);
   }
-  bool counted() const { return (*this)[StepColumn::deep] == 0 && (*this)[StepColumn::warm_up] == 0; }
-  double ms(StepColumn column) const { return static_cast<double>((*this)[column]) * 1e-6; }
+  // Time of a column as it is reported. A step of the deep window that stands for plain ones (below) keeps its shares
+  // and takes their length.
+  double ms(StepColumn column) const { return static_cast<double>((*this)[column]) * 1e-6 * scale_; }
 
  private:
   const std::vector<Cell>* cells_;
+  double scale_;
 };
 
 // Rows of the deep window's steps, warm-up left out.
 std::vector<StepRow> deep_steps(const Summary& summary);
-// Counted rows of kStepTable, in order; empty when nothing was summarised. `rank` < 0: all ranks.
+// The rows whose classes count, in order; empty when nothing was summarised. `rank` < 0: all ranks. Plain steps after
+// warm-up; of a rank whose device was recorded in its deep window alone, the window's steps.
 std::vector<StepRow> counted_steps(const Summary& summary, int rank = -1);
+
+// How much the observation lengthened the counted steps, in percent: 0 where plain steps count, else the worst rank's.
+// What depends on the host's pace (launch, idle, host_sync, data) means nothing above kMostInflation.
+double window_inflation_percent(const Summary& summary);
+inline constexpr double kMostInflation = 5, kMostInflationForTimes = 10;
 std::vector<int> ranks_in(const Summary& summary);
 
 // Fewer counted steps than these are no sample: what is measured per step is then absent, not shaky.

@@ -250,8 +250,7 @@ class StepObserver {
     for (std::size_t i = range.first; i < range.last; ++i) {
       const Event& event = rank_.events[i];
       if (event.kind == Kind::kernel) add(StepClass::compute, event);
-      if (event.kind == Kind::collective && (static_cast<std::uint32_t>(event.lane) & 0x80000000U) != 0)
-        add(StepClass::comm, event);
+      if (event.kind == Kind::collective && event.on_stream()) add(StepClass::comm, event);
       if (event.kind == Kind::copy || event.kind == Kind::memset) add(StepClass::memcpy, event);
       if (event.kind == Kind::host_sync) add(StepClass::host_sync, event);
       if (event.kind == Kind::host_call) add(StepClass::launch, event);

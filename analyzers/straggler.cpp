@@ -14,7 +14,16 @@ namespace {
 constexpr std::string_view kReady = "ready";  // rank, step, time_ns
 constexpr double kSharedClockResidualUs = 1;  // one host, one CLOCK_MONOTONIC: the stamp's own granularity
 
-Nanoseconds ready_time(const StepActivity& seen, const GradientPath& path) {
+// On a device the collective's own start. The host of a GPU job runs ahead of it: when it has nothing left to issue
+// says nothing about when the gradients are there.
+Nanoseconds ready_time(const RankTimeline& rank, const StepActivity& seen, const GradientPath& path) {
+  if (seen.on_device) {
+    Nanoseconds first = 0;
+    for (const Event* event : seen.collectives)
+      if (event->on_stream() && (first == 0 || event->start < first)) first = event->start;
+    return first;
+  }
+  if (rank.fact("device") == "cuda") return 0;
   const bool waits_in_backward = path.framework_syncs || path.place == Place::hook;
   if (waits_in_backward && seen.compute_end > 0) return seen.compute_end;
   Nanoseconds first = 0;
@@ -32,7 +41,7 @@ class StragglerAnalyzer final : public Analyzer {
     Series& table = summary.table(kReady, {"rank", "step", "time_ns"});
     for (const StepSpan& step : rank.steps) {
       if (!step.counted()) continue;
-      const Nanoseconds ready = ready_time(observe(rank, step, path), path);
+      const Nanoseconds ready = ready_time(rank, observe(rank, step, path), path);
       if (ready > 0) table.rows.push_back({std::int64_t{rank.rank}, step.number, std::int64_t{ready}});
     }
   }

@@ -71,7 +71,7 @@ LaneId LaneTable::device(const TraceEvent& event) {
     taken_.insert(ordinal);
     stream = {key.first, key.second, ordinal, key_of(event)};
   }
-  return LaneId{kStreamBit | stream.ordinal};
+  return LaneId{kStreamLaneBit | stream.ordinal};
 }
 
 void LaneTable::name(const TraceEvent& event) {
@@ -93,7 +93,7 @@ void LaneTable::announce(EventSink& sink) const {
     std::string name = given_name(stream.key);
     if (name.empty()) name = "stream " + std::to_string(stream.number);
     if (several) name = "device " + std::to_string(stream.device) + " " + name;
-    sink.lane({LaneId{kStreamBit | stream.ordinal}, stream.number, name});
+    sink.lane({LaneId{kStreamLaneBit | stream.ordinal}, stream.number, name});
   }
 }
 

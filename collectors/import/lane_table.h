@@ -18,7 +18,6 @@ namespace gradsync {
 
 class LaneTable {
  public:
-  static constexpr std::uint32_t kStreamBit = 0x80000000;
   static constexpr std::uint32_t kMostLanes = std::uint32_t{1} << 20;  // further ones share the last lane
 
   LaneId host(const TraceEvent& event);

@@ -70,7 +70,8 @@ void note_uncollected(Report& report) {
                                std::string("look at it by hand: ") + hint, 0});
   if (report.facts.contains("device") && report.facts["device"] == "cuda")
     report.coverage.push_back({"GPU activity in plain steps", "", CoverageState::unavailable,
-                               "kernels are recorded in the deep window only", "analyze a trace of torch.profiler", 0});
+                               "kernels are recorded in the deep window only: its shares stand for all steps",
+                               "analyze a trace of torch.profiler", 0});
 }
 
 }  // namespace

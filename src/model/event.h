@@ -15,6 +15,7 @@ using Nanoseconds = std::int64_t;
 enum class NameId : std::uint32_t { none = 0 };
 // Lane within one process: a CPU thread (ordinal) or a device stream (high bit set).
 enum class LaneId : std::uint32_t {};
+inline constexpr std::uint32_t kStreamLaneBit = 0x80000000;
 
 inline constexpr std::uint32_t kNoStep = 0xffffffff;
 
@@ -36,6 +37,7 @@ struct Event {
 
   Nanoseconds duration() const { return end > start ? end - start : 0; }
   bool has(std::uint8_t flag) const { return (flags & flag) != 0; }
+  bool on_stream() const { return (static_cast<std::uint32_t>(lane) & kStreamLaneBit) != 0; }
 };
 
 }  // namespace gradsync

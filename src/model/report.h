@@ -45,6 +45,8 @@ struct Attribution {
   std::string scope;                       // all, rank:N
   std::string step;                        // "median"
   std::map<std::string, double> parts_ms;  // class → ms; adds up to the step
+  std::vector<std::string> inflated;       // classes that the observation itself made longer
+  bool shares_only = false;  // observed and plain steps differ too much to name milliseconds: only ratios of the parts
 };
 
 enum class Severity { info, warning, error };

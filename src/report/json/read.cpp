@@ -215,10 +215,11 @@ SeriesSet all_series(const Node& node) {
 }
 
 Attribution attribution(const Node& node) {
-  Attribution entry{node.at("scope").text(), node.at("step").text(), {}};
-  if (node.at("unit").text() != "ms") node.at("unit").fail(": only ms is known");
+  Attribution entry{node.at("scope").text(), node.at("step").text(), {}, {}, node.at("unit").text() == "percent"};
+  if (!entry.shares_only && node.at("unit").text() != "ms") node.at("unit").fail(": only ms and percent are known");
   node.at("parts").each_member(
       [&](const std::string& name, const Node& part) { entry.parts_ms[name] = part.number(); });
+  if (node.has("inflated")) entry.inflated = texts(node.at("inflated"));
   return entry;
 }
 

@@ -89,9 +89,17 @@ Json series(const std::string& name, const Series& table) {
 }
 
 Json attribution(const Attribution& entry) {
+  double whole = 0;
+  for (const auto& [name, milliseconds] : entry.parts_ms) whole += milliseconds;
+  const double factor = entry.shares_only && whole > 0 ? 100 / whole : 1;
   Json parts = Json::object();
-  for (const auto& [name, milliseconds] : entry.parts_ms) parts[name] = number(milliseconds);
-  return Json{{"scope", entry.scope}, {"step", entry.step}, {"unit", "ms"}, {"parts", std::move(parts)}};
+  for (const auto& [name, milliseconds] : entry.parts_ms) parts[name] = number(factor * milliseconds);
+  Json object{{"scope", entry.scope},
+              {"step", entry.step},
+              {"unit", entry.shares_only ? "percent" : "ms"},
+              {"parts", std::move(parts)}};
+  if (!entry.inflated.empty()) object["inflated"] = list(entry.inflated);
+  return object;
 }
 
 Json saving(const Saving& saving) {

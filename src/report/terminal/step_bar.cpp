@@ -4,7 +4,8 @@
 //        compute 107.1 ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇ (forward 41.2, backward 62.8, optimiser 3.1)  compress 8.6 ▇  …
 //
 // Shown parts add up to the shown whole: each is rounded as everywhere else in the report, and the largest takes the
-// last digits that rounding left over. What was not measured is not there; "0" was measured.
+// last digits that rounding left over. What was not measured is not there; "0" was measured. Parts that come from a
+// profiler's steps alone are marked where those are longer than plain steps, and are shares where they are much longer.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -48,6 +49,12 @@ struct Part {
   double value = 0;
   std::int64_t ticks = 0;   // units of the last shown digit
   std::vector<Part> inner;  // phases of compute, parts of comm
+};
+
+// How numbers of this step are written.
+struct Digits {
+  int decimals = 0;
+  std::string_view unit;  // " %" for shares
 };
 
 int decimals_for(double total) { return total >= 10000 ? 0 : total >= 10 ? 1 : total >= 1 ? 2 : 3; }
@@ -111,19 +118,20 @@ std::vector<Part> with_comm_as_one(std::vector<Part> parts) {
 }
 
 // A true zero is "0"; less than half of the last digit is "0.0".
-std::string labelled(const Part& part, int decimals) {
-  const double shown = static_cast<double>(part.ticks) / std::pow(10, decimals);
-  return part.label + " " + (part.value == 0 ? "0" : fmt::format("{:.{}f}", shown, decimals));
+std::string labelled(const Part& part, const Digits& digits) {
+  const double shown = static_cast<double>(part.ticks) / std::pow(10, digits.decimals);
+  return fmt::format("{} {}{}", part.label, part.value == 0 ? "0" : fmt::format("{:.{}f}", shown, digits.decimals),
+                     digits.unit);
 }
 
-std::string item_text(const Part& item, double total, int decimals) {
-  std::string text = labelled(item, decimals) + " ";
+std::string item_text(const Part& item, double total, const Digits& digits) {
+  std::string text = labelled(item, digits) + " ";
   const auto cells = std::lround(item.value / total * kCells);
   for (long cell = 0; cell < cells; ++cell) text += "▇";
   text = no_break(text);
   if (item.inner.size() == 1 && item.inner[0].name == "comm_unsplit") return text + " (" + no_break("not split") + ")";
   std::vector<std::string> inner;
-  for (const Part& part : item.inner) inner.push_back(no_break(labelled(part, decimals)));
+  for (const Part& part : item.inner) inner.push_back(no_break(labelled(part, digits)));
   return inner.empty() ? text : text + " (" + join(inner, ", ") + ")";
 }
 
@@ -145,15 +153,36 @@ void draw_classes(const Report& report, const Attribution& attribution, Canvas& 
   for (const Part& part : parts) total += part.value;
   if (parts.empty() || total <= 0) return;
   const Metric* time = metric_of(report, "step.time_ms", attribution.scope);
-  const double whole = time != nullptr ? time->value : total;
-  const int decimals = decimals_for(whole);
-  round_parts(parts, whole, decimals);
+  double whole = time != nullptr ? time->value : total;
+  if (attribution.shares_only) {
+    for (Part& part : parts) part.value *= 100 / total;
+    whole = total = 100;
+  }
+  const Digits digits{attribution.shares_only ? 0 : decimals_for(whole), attribution.shares_only ? " %" : ""};
+  round_parts(parts, whole, digits.decimals);
   canvas.start(5, canvas.narrow() ? 7 : 5);
   for (Part& item : with_comm_as_one(std::move(parts))) {
-    const double shown = static_cast<double>(item.ticks) / std::pow(10, decimals);
-    if (item.name == "compute") item.inner = phases_of(report, attribution.scope, shown, decimals);
-    canvas.piece(item_text(item, total, decimals), Paint::plain, 2);
+    const double shown = static_cast<double>(item.ticks) / std::pow(10, digits.decimals);
+    if (item.name == "compute" && !attribution.shares_only)
+      item.inner = phases_of(report, attribution.scope, shown, digits.decimals);
+    canvas.piece(item_text(item, total, digits), Paint::plain, 2);
   }
+}
+
+void draw_inflation(const Report& report, const Attribution& attribution, Canvas& canvas) {
+  if (attribution.inflated.empty()) return;
+  std::vector<std::string> names;
+  for (const std::string& name : attribution.inflated) {
+    const auto known = std::find_if(kClasses.begin(), kClasses.end(), [&](auto& label) { return label.name == name; });
+    names.emplace_back(known != kClasses.end() ? known->label : std::string_view(name));
+  }
+  const Metric* inflation = metric_of(report, "window.inflation_percent", "all");
+  canvas.start(5, 5);
+  canvas.piece("inflated by observation: " + join(names, ", ") +
+                   (inflation != nullptr
+                        ? fmt::format(" (the profiler's steps take {:.0f} % longer than plain ones)", inflation->value)
+                        : ""),
+               Paint::faint);
 }
 
 std::string label_of(const Attribution& attribution) {
@@ -170,6 +199,7 @@ void draw_step_bars(const Report& report, Canvas& canvas) {
     if (!every && (attribution.scope != "all" || attribution.step != "median")) continue;
     draw_headline(report, attribution.scope, label_of(attribution), canvas);
     draw_classes(report, attribution, canvas);
+    draw_inflation(report, attribution, canvas);
     drawn = true;
   }
   if (!drawn) draw_headline(report, "all", "step", canvas);

@@ -167,3 +167,50 @@ TEST_CASE("a trace of bare operators is not attributed: nothing says what they w
   CHECK(found.attribution.empty());
   CHECK_FALSE(found.metrics.value("sync.exposed_ms", "all").has_value());
 }
+
+namespace {
+
+// 20 plain steps of 1000 µs as the hook sees them, then 5 of the profiler's window, `window_us` long each.
+Conclusions gpu_job_with_window(int window_us) {
+  std::string text =
+      "process host=n pid=1\nfact rank=0 device=cuda\n" + repeat_step(20, 1000, "range backward @0..@900");
+  for (int step = 20; step < 25; ++step) {
+    const int start = 20000 + (step - 20) * window_us;
+    const auto at = [start](int us) { return std::to_string(start + us); };
+    text += "step " + std::to_string(step) + " " + at(0) + ".." + at(window_us) + " deep=1\n";
+    text += "kernel gemm " + at(0) + ".." + at(window_us / 2) + " stream=7 source=profiler\n";
+    text += "collective all_reduce " + at(window_us / 2) + ".." + at(window_us * 3 / 4) +
+            " stream=9 source=profiler bytes=4000\n";
+  }
+  return analyze(text);
+}
+
+}  // namespace
+
+TEST_CASE("a GPU job is attributed from its deep window: the window's shares of the plain step") {
+  const Conclusions found = gpu_job_with_window(1040);
+  CHECK(*found.metrics.value("step.time_ms", "all") == doctest::Approx(1));
+  CHECK(part(found, "all", "compute") == doctest::Approx(0.5));
+  CHECK(part(found, "all", "comm_unsplit") == doctest::Approx(0.25));
+  CHECK(part(found, "all", "idle") == doctest::Approx(0.25));
+  CHECK(*found.metrics.value("sync.exposed_ms", "all") == doctest::Approx(0.25));
+  CHECK(found.metrics.find("sync.exposed_ms", "all")->n == 5);
+  CHECK(found.metrics.value("host_sync.ms", "all").has_value());
+  CHECK(found.attribution[0].inflated.empty());
+}
+
+TEST_CASE("a window that lengthens its steps by more than 5 %: what follows the host's pace is marked, no metric") {
+  const Conclusions found = gpu_job_with_window(1080);
+  CHECK(*found.metrics.value("window.inflation_percent", "all") == doctest::Approx(8));
+  CHECK(found.attribution[0].inflated == std::vector<std::string>{"data", "host_sync", "idle", "launch"});
+  CHECK_FALSE(found.attribution[0].shares_only);
+  CHECK(part(found, "all", "idle") == doctest::Approx(0.25));
+  for (const char* name : {"attribution.idle_ms", "attribution.launch_ms", "host_sync.ms", "data.share_percent"})
+    CHECK_FALSE(found.metrics.value(name, "all").has_value());
+  CHECK(found.metrics.value("attribution.compute_ms", "all").has_value());
+}
+
+TEST_CASE("above 10 % only shares are named") {
+  CHECK(gpu_job_with_window(1200).attribution[0].shares_only);
+  CHECK_FALSE(gpu_job_with_window(1080).attribution[0].shares_only);
+}

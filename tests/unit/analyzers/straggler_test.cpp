@@ -30,3 +30,14 @@ TEST_CASE("a late rank is late against the median of the others") {
 TEST_CASE("one rank has no peers to be late against") {
   CHECK_FALSE(analyze(rank(0, 50000)).metrics.value("straggler.late_ms", "rank:0"));
 }
+
+TEST_CASE("the host of a GPU job runs ahead of its device: when it is done with backward says nothing") {
+  std::string text;
+  for (const auto& [number, compute_end] : {std::pair{0, 50000}, {1, 70000}})
+    text += "process host=n pid=" + std::to_string(number + 1) + "\nfact rank=" + std::to_string(number) +
+            " world_size=2 framework=ddp hook.kind=none device=cuda\n" +
+            repeat_step(20, 100000,
+                        "range backward @20000..@80000 compute_end_us=@" + std::to_string(compute_end) +
+                            "\nrange optimizer @90000..@100000");
+  CHECK_FALSE(analyze(text).metrics.value("straggler.late_ms", "rank:1").has_value());
+}

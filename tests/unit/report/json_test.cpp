@@ -59,6 +59,16 @@ TEST_CASE("a report that was read says what the written one said") {
   CHECK(!report.metrics[0].p10);
   CHECK(report.series == slow_topk_report().series);
   CHECK(report.attribution[0].parts_ms == slow_topk_report().attribution[0].parts_ms);
+  Report shares = report;
+  shares.attribution = {{.scope = "all",
+                         .step = "median",
+                         .parts_ms = {{"compute", 3}, {"idle", 1}},
+                         .inflated = {"idle"},
+                         .shares_only = true}};
+  const Report again = read(report_to_json(shares));
+  CHECK(again.attribution[0].shares_only);
+  CHECK(again.attribution[0].parts_ms == std::map<std::string, double>{{"compute", 75}, {"idle", 25}});
+  CHECK(again.attribution[0].inflated == std::vector<std::string>{"idle"});
   const Finding& finding = report.findings[1];
   CHECK(finding.severity == Severity::warning);
   CHECK(finding.state == FindingState::fired);
@@ -174,7 +184,7 @@ TEST_CASE("reports that break the contract: the first thing wrong is named") {
       "parts")",
        R"("unit": "us",
       "parts")",
-       "attribution[0].unit: only ms is known"},
+       "attribution[0].unit: only ms and percent are known"},
       {R"("state": "fired")", R"("state": "broken")",
        "findings[0].state: 'broken' is not one of fired, clean, could_not_judge"},
       {R"("kind":"bound")", R"("kind":"\u001b[31mbound")",

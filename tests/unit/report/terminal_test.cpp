@@ -37,6 +37,26 @@ TEST_CASE("the whole report, as wide as a terminal is, wide, and narrow") {
   CHECK(verbose == golden("slow_topk_verbose.txt", verbose));
 }
 
+TEST_CASE("parts that come from a profiler's longer steps are marked, and are shares when those are much longer") {
+  Report report = healthy_report();
+  report.metrics.push_back({.name = "window.inflation_percent", .scope = "all", .value = 7, .n = 5});
+  report.attribution = {{.scope = "all",
+                         .step = "median",
+                         .parts_ms = {{"compute", 40}, {"comm_unsplit", 7.5}, {"launch", 3}, {"idle", 2}},
+                         .inflated = {"idle", "launch"}}};
+  CHECK(section(render_terminal(report, {.width = 100}), "step") ==
+        R"(step 52.5 ms (51.9 … 53.2, n 48)
+     compute 40.0 ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇  comm 7.5 ▇▇▇ (not split)  launch 3.0 ▇  idle 2.0 ▇
+     inflated by observation: idle, launch (the profiler's steps take 7 % longer than plain ones)
+)");
+  report.attribution[0].shares_only = true;
+  CHECK(section(render_terminal(report, {.width = 100}), "step") ==
+        R"(step 52.5 ms (51.9 … 53.2, n 48)
+     compute 76 % ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇  comm 14 % ▇▇▇ (not split)  launch 6 % ▇  idle 4 % ▇
+     inflated by observation: idle, launch (the profiler's steps take 7 % longer than plain ones)
+)");
+}
+
 TEST_CASE("nothing fired: what was checked, and how small a problem would have been seen") {
   CHECK(render_terminal(healthy_report(), {.width = 80}) ==
         R"(gradsync-doctor 0.1.0   python3 samples/ddp_topk.py --note 'two words'
