@@ -3,29 +3,36 @@
 
 #include <filesystem>
 
+#include "collectors/import/format.h"
 #include "src/base/result.h"
 
 namespace gradsync {
 
 enum class FileKind {
-  chrome_trace,  // also gzip
-  recording,     // a folder of gradsync-doctor run
+  importable,  // one of formats.cpp, also inside gzip
+  recording,   // a folder of gradsync-doctor run
   folder,
   spool,
   report,   // JSON of gradsync-doctor
-  sqlite,   // an export of Nsight Systems, mostly
+  sqlite,   // of no known kind
   json,     // another one
   archive,  // zip, tar, xz, zstd, bzip2; tar and others also inside gzip
   empty,
   unknown,
 };
 
+struct Recognised {
+  FileKind kind = FileKind::unknown;
+  const FileFormat* format = nullptr;  // of what is importable
+};
+
 // Reads the first megabyte at most. Errors: it cannot be opened.
-Result<FileKind> recognise(const std::filesystem::path& path);
+Result<Recognised> recognise(const std::filesystem::path& path);
+
+// Why a file that is not importable cannot be analysed, and what can be done with it.
+Error refusal(FileKind kind, const std::filesystem::path& path);
 
 // Nothing when `path` is a Chrome trace; else an Error that says what it is and what can be done with it.
 Result<void> check_chrome_trace(const std::filesystem::path& path);
-
-inline bool is_chrome_trace(const std::filesystem::path& path) { return static_cast<bool>(check_chrome_trace(path)); }
 
 }  // namespace gradsync

@@ -1,78 +1,21 @@
 // analyze PATH…: the same report from what people already have. Files are recognised by their content; several traces
-// at once are the ranks of one job, several recordings are not joined.
+// at once are the ranks of one job, tables that were measured beside it are laid on it, several recordings are not
+// joined.
 #include <CLI/CLI.hpp>
+#include <thread>
 
-#include "collectors/import/kineto.h"
-#include "collectors/import/recognise.h"
-#include "src/base/units.h"
 #include "src/commands/command.h"
 #include "src/commands/examine.h"
 #include "src/commands/exit_status.h"
+#include "src/commands/foreign_files.h"
+#include "src/commands/named_files.h"
 #include "src/commands/output.h"
+#include "src/commands/recording_parts.h"
 #include "src/commands/rule_options.h"
 #include "src/diagnosis/rule_set.h"
-#include "src/spool_reader/recording.h"
-#include "src/timeline/builder.h"
 
 namespace gradsync {
 namespace {
-
-namespace fs = std::filesystem;
-
-// Traces of one job, each a process of its own; a file that cannot be read is coverage unless it is the only one.
-class TraceJob {
- public:
-  explicit TraceJob(const RuleSet& rules) : builder_(rules.ranges) {}
-
-  Result<void> add(const fs::path& path) {
-    ImportOptions options;
-    ProcessInfo process;
-    process.host = "trace";  // traces carry no host
-    process.pid = static_cast<std::int64_t>(++files_);
-    process.command = path.string();
-    process.exited_cleanly = true;
-    options.process = process;
-    const Result<ImportStats> stats = import_kineto(path, options, builder_);
-    Coverage coverage{"trace " + path.filename().string(), "", CoverageState::collected, "", "", 0};
-    if (!stats) {
-      coverage.state = CoverageState::unavailable;
-      coverage.reason = stats.error().message();
-      coverage.hint = stats.error().hint;
-      inputs_.coverage.push_back(coverage);
-      return stats.error();
-    }
-    coverage.lost = static_cast<std::int64_t>(stats->lost);
-    if (stats->lost > 0 || stats->cut) {
-      coverage.state = CoverageState::partial;
-      coverage.reason = stats->loss_reason;
-    }
-    inputs_.coverage.push_back(coverage);
-    const std::string rank = stats->rank.rank ? std::to_string(*stats->rank.rank) : "none, by order";
-    rank_sources_ += (rank_sources_.empty() ? "" : "; ") + path.filename().string() + ": " + rank + " (" +
-                     to_string(stats->rank.source) + ")";
-    ++read_;
-    return {};
-  }
-
-  Result<Report> report(const RuleSet& rules, const ExamineOptions& options, std::vector<std::string> command_line) {
-    const std::vector<RankTimeline> ranks = builder_.build();
-    inputs_.run.command_line = std::move(command_line);
-    inputs_.facts["ranks.source"] = rank_sources_;
-    inputs_.one_clock = files_ == 1;  // each trace has a clock of its own
-    Report report = conclude(ranks, std::move(inputs_), rules, options);
-    report.command = "analyze";
-    return report;
-  }
-
-  int read() const { return read_; }
-
- private:
-  TimelineBuilder builder_;
-  Inputs inputs_;
-  std::string rank_sources_;
-  std::size_t files_ = 0;
-  int read_ = 0;
-};
 
 class AnalyzeCommand final : public Command {
  public:
@@ -82,9 +25,12 @@ class AnalyzeCommand final : public Command {
   }
 
   void declare(CLI::App& app) override {
-    app.add_option("PATH", paths_, "a recording folder, or Chrome/Kineto traces (.json, .json.gz), one per rank")
+    app.add_option("PATH", paths_,
+                   "a recording, or files that are there already: profiler traces, folders of them, patterns")
         ->required();
-    app.add_option("--threads", threads_, "threads that summarise ranks")->check(CLI::Range(1, 256))->type_name("N");
+    app.add_option("--threads", threads_, "threads that read files and summarise ranks; as many as there are CPUs")
+        ->check(CLI::Range(1, 256))
+        ->type_name("N");
     declare_rules(app, rules_);
     declare_output(app, output_);
   }
@@ -100,23 +46,42 @@ class AnalyzeCommand final : public Command {
 
  private:
   Result<Report> analyze(const RuleSet& rules) const {
+    Result<NamedFiles> named = name_files(paths_);
+    if (!named) return named.error();
     ExamineOptions options;
     options.threads = threads_;
-    if (paths_.size() == 1 && is_recording(paths_.front())) return examine(paths_.front(), rules, options);
-    TraceJob job(rules);
-    std::optional<Error> first_error;
-    for (const std::string& path : paths_) {
-      if (is_recording(path))
-        return Error{"cannot join a recording with other files", path, "", "analyze it alone", exit_status::kUsage};
-      if (const Result<void> kind = check_chrome_trace(path); !kind) return kind.error();
-      if (const Result<void> added = job.add(path); !added && !first_error) first_error = added.error();
-    }
-    if (job.read() == 0) return *first_error;
-    return job.report(rules, options, paths_);
+    if (!named->recordings.empty()) return analyze_recording(*named, rules, options);
+    Inputs names;
+    load_name_classes(rules, names);
+    Result<ForeignJob> job = read_foreign_files(named->files, names.range_classes, threads_);
+    if (!job) return job.error();
+    job->inputs.run.command_line = paths_;
+    std::move(named->left_out.begin(), named->left_out.end(), std::back_inserter(job->inputs.coverage));
+    Report report = conclude(job->ranks, std::move(job->inputs), rules, options);
+    report.command = "analyze";
+    return report;
+  }
+
+  // Tables that were measured beside it (a fabric's curve, interrupts) can be laid on a recording; events cannot.
+  Result<Report> analyze_recording(const NamedFiles& named, const RuleSet& rules, const ExamineOptions& options) const {
+    const std::filesystem::path& recording = named.recordings.front();
+    const auto not_joined = [&](const std::string& other) {
+      return Error{"cannot join a recording with", other, "", "analyze it alone", exit_status::kUsage};
+    };
+    if (named.recordings.size() > 1) return not_joined(named.recordings[1].string());
+    if (named.files.empty()) return examine(recording, rules, options);
+    Result<ForeignJob> job = read_foreign_files(named.files, {}, threads_);
+    if (!job) return job.error();
+    if (!job->ranks.empty()) return not_joined(named.files.front().string());
+    Report parts = read_recording_parts(recording);
+    for (auto& [name, series] : job->inputs.series) parts.series[name] = std::move(series);
+    for (auto& [key, value] : job->inputs.facts) parts.facts.try_emplace(key, value);
+    parts.coverage.insert(parts.coverage.end(), job->inputs.coverage.begin(), job->inputs.coverage.end());
+    return examine(recording, parts, rules, options);
   }
 
   std::vector<std::string> paths_;
-  int threads_ = 1;
+  int threads_ = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   RuleChoice rules_;
   OutputOptions output_;
 };

@@ -37,6 +37,12 @@ class RangeNames {
           std::regex(entry.pattern, std::regex::ECMAScript | std::regex::icase | std::regex::optimize), entry.meaning);
   }
 
+  // Ids are those of one pool; ranks that were read apart have pools of their own.
+  void use(const StringPool& pool) {
+    if (pool_ != &pool) cache_.clear();
+    pool_ = &pool;
+  }
+
   const std::string& meaning(NameId id, std::string_view name) {
     const auto [slot, inserted] = cache_.try_emplace(id);
     if (inserted)
@@ -51,9 +57,11 @@ class RangeNames {
  private:
   std::vector<std::pair<std::regex, std::string>> patterns_;
   std::map<NameId, std::string> cache_;
+  const StringPool* pool_ = nullptr;
 };
 
 void name_ranges(RankTimeline& rank, RangeNames& names) {
+  names.use(*rank.strings);
   for (Event& event : rank.events) {
     if (event.kind != Kind::range || event.source != Source::nvtx || event.phase != Phase::none) continue;
     const std::string& meaning = names.meaning(event.name, rank.name(event));
@@ -146,6 +154,12 @@ std::optional<WindowClock> TimelineBuilder::window_clock(const std::string& host
 void TimelineBuilder::clock_residual(double microseconds) {
   auto& residual = current().clock_residual_us;
   residual = std::max(residual.value_or(0.0), microseconds);
+}
+
+void TimelineBuilder::absorb(TimelineBuilder& other) {
+  for (auto& [key, process] : other.processes_) processes_.try_emplace(key, std::move(process));
+  other.processes_.clear();
+  other.current_ = nullptr;
 }
 
 std::vector<RankTimeline> TimelineBuilder::build() {

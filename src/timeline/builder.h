@@ -39,6 +39,9 @@ class TimelineBuilder final : public EventSink {
   // Marks the running feed's clock quality (deep window), microseconds.
   void clock_residual(double microseconds);
 
+  // Takes over the processes of another builder, which is empty afterwards: files read by several threads have one each.
+  void absorb(TimelineBuilder& other);
+
   // Ranks in order of their number. A process without a rank of its own gets the next free one, by host and pid,
   // when it has steps or collectives; other processes are left out. The builder is empty afterwards.
   std::vector<RankTimeline> build();

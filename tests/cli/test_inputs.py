@@ -147,7 +147,28 @@ class WrongFiles(doctor.TestCase):
 
     def test_a_bad_trace_among_good_ones(self):
         good = self.file("good.json", json.dumps({"traceEvents": []}))
-        self.assertSays(self.doctor("analyze", good, self.file("bad.json", "bad")), 3, "bad.json")
+        done = self.doctor("analyze", "--json", "-", good, self.file("bad.json", "bad"))
+        self.assertEqual(0, done.returncode, done.stderr)
+        entry = self.coverage(json.loads(done.stdout), "file bad.json")[0]
+        self.assertEqual("unavailable", entry["state"])
+        self.assertIn("no known kind", entry["reason"])
+
+    def test_folders_and_patterns_of_traces(self):
+        folder = self.folder / "traces"
+        (folder / "deeper").mkdir(parents=True)
+        events = [{"ph": "X", "name": "work", "pid": 1, "tid": 1, "ts": 1000 * i, "dur": 900} for i in range(30)]
+        for name in ("rank0.json", "deeper/rank1.json"):
+            (folder / name).write_text(json.dumps({"traceEvents": events}))
+        (folder / "notes.txt").write_text("nothing of ours")
+        for arguments, left_out in [([folder], 1), ([str(folder / "rank*.json"), str(folder / "*" / "rank[0-9].json")], 0),
+                                    ([folder / "rank0.json", folder], 1)]:
+            with self.subTest(arguments=arguments):
+                done = self.doctor("analyze", "--json", "-", *arguments)
+                self.assertEqual(0, done.returncode, done.stderr)
+                report = json.loads(done.stdout)
+                self.assertEqual(2, report["run"]["ranks"])
+                self.assertEqual(left_out, len(self.coverage(report, "folder " + str(folder))))
+        self.assertSays(self.doctor("analyze", str(folder / "*.sqlite")), 3, "no file matches")
 
     def test_folders_that_hold_no_recording(self):
         for command in ("show", "analyze"):
@@ -174,7 +195,7 @@ class WrongFiles(doctor.TestCase):
         events = [{"ph": "X", "name": "step", "pid": 1, "tid": 1, "ts": 1000 * i, "dur": 900} for i in range(30)]
         done = self.doctor("analyze", "--json", "-", self.file("cut.json", json.dumps({"traceEvents": events})[:-40]))
         self.assertEqual(0, done.returncode, done.stderr)
-        self.assertEqual("partial", self.coverage(json.loads(done.stdout), "trace cut.json")[0]["state"])
+        self.assertEqual("partial", self.coverage(json.loads(done.stdout), "profiler trace cut.json")[0]["state"])
 
     def test_a_recording_is_not_joined_with_other_files(self):
         self.assertSays(self.doctor("analyze", self.recording(), self.recording()), 2, "analyze it alone")

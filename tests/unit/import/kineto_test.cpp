@@ -174,7 +174,7 @@ TEST_CASE("what is not a trace writes nothing") {
     options.process = ProcessInfo{};
     const Result<ImportStats> stats = import_kineto(file.path(), options, sink);
     REQUIRE_FALSE(stats);
-    CHECK(stats.error().message().starts_with("not a profiler trace " + file.path().string() + ": it"));
+    CHECK(stats.error().message().find(file.path().string() + ": it") != std::string::npos);
     CHECK(sink.processes.empty());
     CHECK(sink.events.empty());
   }

@@ -16,12 +16,12 @@ TEST_CASE("files are known by their content, whatever their name") {
   const std::string long_head =
       R"({"schemaVersion": 1, "distributedInfo": {"pg_config": ")" + std::string(1 << 20, 'x');
   const Case cases[] = {
-      {R"({"traceEvents": []})", FileKind::chrome_trace, ""},
-      {R"({"displayTimeUnit": "ns", "traceEvents": [{)", FileKind::chrome_trace, ""},
-      {R"([{"name": "a", "ph": "X"}])", FileKind::chrome_trace, ""},
-      {"\n[ ]", FileKind::chrome_trace, ""},
-      {test::gzip(R"({"traceEvents": []})"), FileKind::chrome_trace, ""},
-      {long_head, FileKind::chrome_trace, ""},
+      {R"({"traceEvents": []})", FileKind::importable, ""},
+      {R"({"displayTimeUnit": "ns", "traceEvents": [{)", FileKind::importable, ""},
+      {R"([{"name": "a", "ph": "X"}])", FileKind::importable, ""},
+      {"\n[ ]", FileKind::importable, ""},
+      {test::gzip(R"({"traceEvents": []})"), FileKind::importable, ""},
+      {long_head, FileKind::importable, ""},
       {R"({"schema_version": 1, "tool": {"name": "gradsync-doctor"}})", FileKind::report, "it is a report"},
       {R"([1, 2, 3])", FileKind::json, "JSON without a list of trace events"},
       {R"([{"name": "a"}])", FileKind::json, "JSON without a list of trace events"},
@@ -40,9 +40,9 @@ TEST_CASE("files are known by their content, whatever their name") {
   for (const Case& c : cases) {
     CAPTURE(c.bytes.substr(0, 60));
     const test::TraceFile file(c.bytes, "some.bin");
-    const Result<FileKind> kind = recognise(file.path());
+    const Result<Recognised> kind = recognise(file.path());
     REQUIRE(kind);
-    CHECK(*kind == c.kind);
+    CHECK(kind->kind == c.kind);
     const Result<void> trace = check_chrome_trace(file.path());
     CHECK(static_cast<bool>(trace) == std::string(c.says).empty());
     if (!trace) CHECK(trace.error().message().find(c.says) != std::string::npos);
@@ -52,10 +52,10 @@ TEST_CASE("files are known by their content, whatever their name") {
 TEST_CASE("folders and missing files") {
   const test::TraceFile file("x", "recording.json");
   const std::filesystem::path recording = file.path().parent_path();
-  CHECK(*recognise(recording) == FileKind::recording);
+  CHECK(recognise(recording)->kind == FileKind::recording);
   CHECK(check_chrome_trace(recording).error().message().find("it is a recording") != std::string::npos);
   const test::TraceFile other("x", "x.json");
-  CHECK(*recognise(other.path().parent_path()) == FileKind::folder);
+  CHECK(recognise(other.path().parent_path())->kind == FileKind::folder);
   const Result<void> missing = check_chrome_trace("/nowhere/trace.json");
   REQUIRE_FALSE(missing);
   CHECK(missing.error().message() == "cannot open /nowhere/trace.json: No such file or directory");
