@@ -12,9 +12,16 @@ DEEP = 1
 @observed.needs_library()
 @observed.needs_torch()
 class Windows(observed.TestCase):
-    def job(self, case, steps, ranks=1, left_on=False, **env):
-        outcome = observed.run_job("profiled", case, str(steps), ranks=ranks, recording=self.recording,
-                                   GSD_DEEP=env.pop("GSD_DEEP", "auto"), **env)
+    def job(self, case, steps, ranks=1, left_on=False, attempts=1, **env):
+        """More attempts: torch 1.13 without Kineto now and then corrupts its own memory when the job's profiler has a
+        schedule, unobserved as well (1 run of 150 aborts)."""
+        deep = env.pop("GSD_DEEP", "auto")
+        for _ in range(attempts):
+            outcome = observed.run_job("profiled", case, str(steps), ranks=ranks, recording=self.recording,
+                                       GSD_DEEP=deep, **env)
+            if min(outcome.codes) >= 0:
+                break
+            self.setUp()   # another recording
         self.assertFinished(outcome)
         for output, errors in zip(outcome.outputs, outcome.errors):
             self.assertIn("profiler left on %s\ndone" % left_on, output)
@@ -90,7 +97,7 @@ class Windows(observed.TestCase):
         self.assertEqual(12, [step.step for step in spool.of("step") if step.start < window.end][-1])
 
     def test_the_jobs_profiler_on_a_schedule(self):
-        outcome = self.job("theirs_scheduled", 24)
+        outcome = self.job("theirs_scheduled", 24, attempts=3)
         self.assertIn("theirs True", outcome.outputs[0])
 
     def test_a_fork_closes_the_window_first(self):

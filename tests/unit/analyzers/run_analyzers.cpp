@@ -2,7 +2,7 @@
 
 #include <cctype>
 
-#include "analyzers/analyzers.h"
+#include "src/commands/analyzers.h"
 #include "src/timeline/builder.h"
 #include "tests/support/text_events.h"
 
@@ -14,13 +14,7 @@ std::vector<RankTimeline> timelines(const std::string& text) {
   return builder.build();
 }
 
-std::vector<std::unique_ptr<Analyzer>> analyzers_in_order() {
-  std::vector<std::unique_ptr<Analyzer>> analyzers;
-  for (const auto make : {make_environment, make_step_time, make_attribution, make_overlap, make_messages,
-                          make_host_sync, make_lifecycle, make_observer, make_straggler})
-    analyzers.push_back(make());
-  return analyzers;
-}
+std::vector<std::unique_ptr<Analyzer>> analyzers_in_order() { return all_analyzers(); }
 
 Conclusions analyze(const std::string& text) {
   const std::vector<RankTimeline> ranks = timelines(text);

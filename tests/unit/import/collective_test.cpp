@@ -26,6 +26,8 @@ TEST_CASE("NCCL's kernels by version") {
       {"ncclSymDevKernel_AllReduce_AGxLL_R_sum_f32", true, "all_reduce", "sum"},
       {"ncclSymkDevKernel_ReduceScatter_LL_sum_bf16", true, "reduce_scatter", "sum"},
       {"void ncclKernel_AllReduce_RING_LL_Prod_half(ncclWork)", true, "all_reduce", "prod"},
+      {"void ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", true, "all_reduce", "sum"},
+      {"hipblasLtTransform_kernel", false, "", ""},
       {"void oneRankReduce<FuncPreMulSum<float>>(void*)", true, "reduce", ""},
       {"void at::native::vectorized_elementwise_kernel<4>()", false, "", ""},
       {"my_ncclKernel_AllReduce", false, "", ""},
