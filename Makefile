@@ -6,7 +6,7 @@ TORCH_PYTHON ?=
 export TORCH_PYTHON
 
 .NOTPARALLEL:
-.PHONY: help demo build test lint format bench asan tsan install clean
+.PHONY: help demo build test lint format bench fuzz asan tsan install clean
 
 help:
 	@echo "make demo      install what is missing, build, and diagnose samples/ddp_topk.py"
@@ -15,6 +15,7 @@ help:
 	@echo "make lint      formatting, layers, names, clang-tidy"
 	@echo "make format    let clang-format rewrite the sources"
 	@echo "make bench     the benchmarks"
+	@echo "make fuzz      FUZZ_SECONDS=$(FUZZ_SECONDS): each importer against broken input, under sanitizers"
 	@echo "make asan      every test under AddressSanitizer and UBSan;  make tsan: ThreadSanitizer"
 	@echo "make install   PREFIX=$(PREFIX), DESTDIR for packagers"
 	@echo "make clean     remove build/"
@@ -34,6 +35,7 @@ build_tests = scripts/setup.sh build demo torch test && scripts/build.sh $(1) --
 test:
 	@$(call build_tests,release)
 	@scripts/lint.sh
+	@$(build_fuzzers)
 	@ctest --preset release -j "$$(nproc)"
 
 lint:
@@ -47,6 +49,15 @@ format:
 bench:
 	@$(call build_tests,release)
 	@cmake --build --preset release --target bench
+
+# Each importer's fuzzer for FUZZ_SECONDS; make test gives each 15.
+FUZZ_SECONDS ?= 300
+build_fuzzers = if command -v clang++ >/dev/null; then scripts/build.sh fuzz; fi
+fuzz:
+	@scripts/setup.sh build test
+	@$(build_fuzzers)
+	@for source in tests/fuzz/*_fuzz.cpp; do \
+	  tests/fuzz/run.sh "$$(basename "$$source" _fuzz.cpp)" $(FUZZ_SECONDS) || exit 1; done
 
 asan tsan:
 	@$(call build_tests,$@)
