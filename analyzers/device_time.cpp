@@ -103,8 +103,7 @@ class DeviceTimeAnalyzer final : public Analyzer {
     add("gpu.idle_us", us(idle));
     add("gpu.compute_us", us(time.compute));
     add("gpu.non_compute_us", us(time.span - idle - time.compute));
-    if (time.span > 0)
-      add("gpu.idle_percent", 100 * static_cast<double>(idle) / static_cast<double>(time.span));
+    if (time.span > 0) add("gpu.idle_percent", 100 * static_cast<double>(idle) / static_cast<double>(time.span));
     if (time.communication > 0) {
       add("gpu.comm_us", us(time.communication));
       add("gpu.comm_overlap_percent",

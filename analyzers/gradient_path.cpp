@@ -167,6 +167,7 @@ bool carries_gradient(const RankTimeline& rank, const Event& event) {
 
 Place place_of(const RankTimeline& rank, const StepSpan& step, const Event& event) {
   if (event.has(kFlagInHook)) return Place::hook;
+  if (!rank.training_lane) return Place::none;  // nobody said what is backward, and what the optimiser
   const RankTimeline::Range range = rank.beginning_in(step.interval());
   bool after_backward = false;
   for (std::size_t i = range.first; i < range.last; ++i) {

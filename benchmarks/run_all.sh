@@ -39,6 +39,8 @@ run_all() {
     printf '\n== reading a Kineto trace ==\n'
     "$build/benchmarks/kineto_read"
   fi
+  printf '\n== analysing traces ==\n'
+  "$python" ./vs_hta.py "$build/gradsync-doctor"
 }
 
 mkdir -p results

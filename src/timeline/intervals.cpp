@@ -5,9 +5,11 @@
 namespace gradsync {
 
 IntervalSet::IntervalSet(std::vector<Interval> intervals) {
-  std::erase_if(intervals, [](const Interval& interval) { return interval.end <= interval.start; });
-  std::sort(intervals.begin(), intervals.end(), [](const Interval& a, const Interval& b) { return a.start < b.start; });
+  const auto before = [](const Interval& a, const Interval& b) { return a.start < b.start; };
+  if (!std::is_sorted(intervals.begin(), intervals.end(), before))  // mostly they are: events come by start
+    std::sort(intervals.begin(), intervals.end(), before);
   for (const Interval& next : intervals) {
+    if (next.end <= next.start) continue;
     if (!intervals_.empty() && next.start <= intervals_.back().end)
       intervals_.back().end = std::max(intervals_.back().end, next.end);
     else
@@ -22,8 +24,9 @@ Nanoseconds IntervalSet::length() const {
 }
 
 IntervalSet unite(const IntervalSet& a, const IntervalSet& b) {
-  std::vector<Interval> all = a.intervals();
-  all.insert(all.end(), b.intervals().begin(), b.intervals().end());
+  std::vector<Interval> all(a.intervals().size() + b.intervals().size());
+  std::merge(a.intervals().begin(), a.intervals().end(), b.intervals().begin(), b.intervals().end(), all.begin(),
+             [](const Interval& x, const Interval& y) { return x.start < y.start; });
   return IntervalSet(std::move(all));
 }
 
@@ -32,7 +35,8 @@ IntervalSet intersect(const IntervalSet& a, const IntervalSet& b) {
   auto left = a.intervals().begin();
   auto right = b.intervals().begin();
   while (left != a.intervals().end() && right != b.intervals().end()) {
-    common.push_back({std::max(left->start, right->start), std::min(left->end, right->end)});
+    const Interval both{std::max(left->start, right->start), std::min(left->end, right->end)};
+    if (both.start < both.end) common.push_back(both);
     if (left->end < right->end)
       ++left;
     else
