@@ -113,6 +113,13 @@ class EnvironmentAnalyzer final : public Analyzer {
     std::from_chars(world.data(), world.data() + world.size(), expected);
     add_value(conclusions.metrics, "run.ranks_seen", "all", static_cast<double>(seen), 1, "spool");
     if (expected > 0) add_value(conclusions.metrics, "run.ranks_expected", "all", expected, 1, "torch_hook");
+    if (inputs.origin == Origin::files) {
+      if (seen > 0 && static_cast<int>(seen) < expected)
+        conclusions.coverage.push_back({"ranks", "", CoverageState::partial,
+                                        "the files hold " + std::to_string(seen) + " of " + world + " ranks",
+                                        "analyze the files of all ranks together", 0});
+      return;
+    }
     const auto reason = inputs.facts.find("instrumented.reason");
     const bool complete = seen > 0 && static_cast<int>(seen) >= expected;
     conclusions.facts["instrumented"] = seen == 0 ? "no" : complete ? "yes" : "partly";

@@ -96,6 +96,7 @@ Result<ForeignJob> read_foreign_files(const std::vector<fs::path>& files, const 
                                       int threads) {
   std::vector<ReadFile> read = read_all(files, range_classes, threads);
   ForeignJob job;
+  job.inputs.origin = Origin::files;
   TimelineBuilder all(range_classes);
   std::string rank_sources;
   std::int64_t processes = 0;

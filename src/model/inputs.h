@@ -37,7 +37,11 @@ struct NameClass {
   std::string meaning;
 };
 
+// Whether the doctor watched the job itself, or reads files that something else left of it.
+enum class Origin { watched, files };
+
 struct Inputs {
+  Origin origin = Origin::watched;
   SeriesSet series;  // from collectors
   std::optional<FabricFit> fabric;
   std::vector<LoadProfile> loads;

@@ -58,3 +58,12 @@ TEST_CASE("patches that failed and events that were lost are coverage") {
   CHECK(about("events of rank:0")->lost == 9);
   CHECK(about("events of rank:0")->reason == "disk");
 }
+
+TEST_CASE("files of some ranks: how many of them, and no word on a job that nobody tried to watch") {
+  Inputs inputs;
+  inputs.origin = Origin::files;
+  const Conclusions found = analyze(rank(0, true, 20), inputs);
+  CHECK_FALSE(found.facts.contains("instrumented"));
+  REQUIRE(found.coverage.size() == 1);
+  CHECK(found.coverage[0].reason == "the files hold 1 of 2 ranks");
+}

@@ -16,7 +16,7 @@ std::vector<RankTimeline> timelines(const std::string& text) {
 
 std::vector<std::unique_ptr<Analyzer>> analyzers_in_order() { return all_analyzers(); }
 
-Conclusions analyze(const std::string& text) {
+Conclusions analyze(const std::string& text, const Inputs& inputs) {
   const std::vector<RankTimeline> ranks = timelines(text);
   const Inputs inputs;
   Summary all;
