@@ -18,7 +18,6 @@ std::vector<std::unique_ptr<Analyzer>> analyzers_in_order() { return all_analyze
 
 Conclusions analyze(const std::string& text, const Inputs& inputs) {
   const std::vector<RankTimeline> ranks = timelines(text);
-  const Inputs inputs;
   Summary all;
   const auto analyzers = analyzers_in_order();
   for (const RankTimeline& rank : ranks)
