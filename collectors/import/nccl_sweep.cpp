@@ -36,8 +36,9 @@ Series& sweep_series(SeriesSet& series, const std::string& name) {
 }
 
 std::vector<Cell> sweep_cells(const SweepRow& row, const std::string& source, double ranks) {
-  return {row.bytes, row.count, row.type,         whole(row.n),   row.p10_us, row.p50_us, row.p90_us,  row.p99_us,
-          row.algbw, row.busbw, whole(row.wrong), kUnknownNumber, row.place,  source,     whole(ranks)};
+  return {row.bytes,        whole(row.count), row.type,   whole(row.n), row.p10_us,
+          row.p50_us,       row.p90_us,       row.p99_us, row.algbw,    row.busbw,
+          whole(row.wrong), kUnknownNumber,   row.place,  source,       whole(ranks)};
 }
 
 void add_run(const SweepRun& run, SeriesSet& series) {

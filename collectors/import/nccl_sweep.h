@@ -15,7 +15,7 @@ inline constexpr double kUnknownNumber = std::numeric_limits<double>::quiet_NaN(
 
 struct SweepRow {
   std::int64_t bytes = 0;
-  std::int64_t count = 0;
+  double count = kUnknownNumber;  // elements, as the test counts them
   std::string type;
   double n = 1;  // iterations behind the time
   double p10_us = kUnknownNumber, p50_us = kUnknownNumber, p90_us = kUnknownNumber, p99_us = kUnknownNumber;

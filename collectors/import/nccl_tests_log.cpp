@@ -160,7 +160,7 @@ void NcclTestsLog::add_cells(const TableLine& line, const TableCells& cells, con
   }
   SweepRow row;
   row.bytes = line.bytes;
-  row.count = line.count;
+  row.count = static_cast<double>(line.count);
   row.type = line.type;
   row.place = place;
   row.algbw = cells.algbw;
