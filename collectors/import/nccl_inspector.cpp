@@ -62,6 +62,8 @@ struct InspectorRecords::Parser {
 InspectorRecords::InspectorRecords() : parser_(std::make_unique<Parser>()) {}
 InspectorRecords::~InspectorRecords() = default;
 
+// A process that was killed leaves half a record. The next one begins with a line of its own: the last that had begun
+// before it was clear that something is wrong, or the one behind.
 std::size_t InspectorRecords::add(std::string_view text, More more) {
   std::size_t at = 0;
   while (true) {
@@ -74,11 +76,14 @@ std::size_t InspectorRecords::add(std::string_view text, More more) {
       continue;
     }
     if (found.state == ScanState::unfinished && more == More::may_come) return at;
-    // A process that was killed leaves half a line: the next record begins behind it.
-    ++broken_;
-    const std::size_t end = text.find('\n', at);
-    if (end == std::string_view::npos) return text.size();
-    at = end + 1;
+    if (!lost_the_way_) ++broken_;
+    lost_the_way_ = true;
+    if (found.state == ScanState::unfinished) return text.size();
+    const std::size_t wrong = at + found.length;
+    const std::size_t begun = text.substr(0, wrong).rfind('\n');
+    const std::size_t next = begun != std::string_view::npos && begun > at ? begun : text.find('\n', wrong);
+    if (next == std::string_view::npos) return text.size();
+    at = next + 1;
   }
 }
 
@@ -101,6 +106,7 @@ void InspectorRecords::record(std::string_view text) {
     return;
   }
   ++records_;
+  lost_the_way_ = false;
   Key key;
   key.operation = canonical_collective(name);
   if (key.operation.empty()) key.operation = "unknown";

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -25,7 +26,7 @@ class InspectorRecords {
   InspectorRecords(const InspectorRecords&) = delete;
   InspectorRecords& operator=(const InspectorRecords&) = delete;
 
-  // Whole objects at the beginning of `text`; the bytes of it that are used up. With `last`, the rest is broken.
+  // Whole objects at the beginning of `text`; the bytes of it that are used up. When no more comes, the rest is broken.
   enum class More { may_come, none };
   std::size_t add(std::string_view text, More more);
 
@@ -51,6 +52,7 @@ class InspectorRecords {
 
   std::unique_ptr<Parser> parser_;
   std::map<Key, Times> times_;
+  bool lost_the_way_ = false;  // what is broken is counted once until the next good record
   std::set<std::string> hosts_, sources_;
   std::int64_t records_ = 0, broken_ = 0, dropped_ = 0, distinct_ = 0, nodes_ = 0, ranks_ = 0;
 };

@@ -89,7 +89,6 @@ std::optional<std::string_view> LineReader::next() {
     }
   }
   // Longer than anything that is looked for: the beginning is kept aside while the rest goes by.
-  ++shortened_;
   const std::size_t kept = next_;
   std::string_view line(buffer_.data() + kept, kLongestLine);
   next_ += kLongestLine;

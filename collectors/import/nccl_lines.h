@@ -20,7 +20,6 @@ class LineReader {
   // The next line without its end, valid until the next call. At most kLongestLine bytes of it: the rest is skipped.
   std::optional<std::string_view> next();
   Damage damage() const { return source_.damage(); }
-  std::int64_t shortened() const { return shortened_; }
 
   static constexpr std::size_t kLongestLine = std::size_t{1} << 16;
 
@@ -30,7 +29,6 @@ class LineReader {
   ByteSource source_;
   std::vector<char> buffer_;
   std::size_t next_ = 0, available_ = 0;
-  std::int64_t shortened_ = 0;
 };
 
 // Without "[1,0]<stdout>:" (mpirun --tag-output), "3: " (srun -l), "[default0]:" (torchrun) and a carriage return.

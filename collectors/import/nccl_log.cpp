@@ -62,43 +62,47 @@ bool is_nccl_debug_log(std::string_view head) {
   });
 }
 
-Result<Imported> import_nccl_log(const ImportRequest& request, EventSink&) {
-  Result<ByteSource> source = ByteSource::open(request.path);
-  if (!source) return source.error();
-  LineReader reader(std::move(*source));
-  NcclTestsLog tests(request.path.filename().string());
-  NcclDebug debug;
-  while (const auto text = reader.next()) {
-    const std::string_view line = without_launcher_tag(*text);
-    if (const auto from_nccl = find_nccl_line(line)) {
-      tests.interrupted(*from_nccl);
-      debug.line(*from_nccl);
-    } else {
-      tests.line(line);
-      debug.plain_line(line);
-    }
+void NcclLog::line(std::string_view text) {
+  const std::string_view line = without_launcher_tag(text);
+  if (const auto from_nccl = find_nccl_line(line)) {
+    tests_.interrupted(*from_nccl);
+    debug_.line(*from_nccl);
+  } else {
+    tests_.line(line);
+    debug_.plain_line(line);
   }
-  tests.finish();
+}
 
-  Imported imported;
-  for (const SweepRun& run : tests.runs()) add_run(run, imported.series);
-  debug.report(imported.facts, imported.series);
-  add_facts(tests, imported.facts);
-  std::vector<std::string> remarks = tests.remarks();
-  if (tests.runs().empty() && debug.lines() == 0)
-    return Error{"holds no measurement", request.path.string(),
-                 tests.rows_without_numbers() > 0 ? remarks.front() : "the log ends before the first row of its table",
+Result<Imported> NcclLog::finish(const std::filesystem::path& path, Damage damage) {
+  tests_.finish();
+  std::vector<std::string> remarks = tests_.remarks();
+  if (tests_.runs().empty() && debug_.lines() == 0)
+    return Error{"holds no measurement", path.string(),
+                 tests_.rows_without_numbers() > 0 ? remarks.front() : "the log ends before the first row of its table",
                  "nccl-tests writes one row for each size; run it again, or name the whole log", 3};
-  if (tests.saw_table() && tests.runs().empty()) remarks.emplace_back("its table holds no measured row");
-  if (reader.damage() != Damage::none) remarks.emplace_back(to_string(reader.damage()));
-  if (debug.dropped() > 0)
-    remarks.push_back(std::to_string(debug.dropped()) + " names and choices of NCCL are too many");
-  imported.coverage.lost = tests.rows_lost();
+  Imported imported;
+  for (const SweepRun& run : tests_.runs()) add_run(run, imported.series);
+  debug_.report(imported.facts, imported.series);
+  add_facts(tests_, imported.facts);
+  if (tests_.saw_table() && tests_.runs().empty()) remarks.emplace_back("its table holds no measured row");
+  if (damage != Damage::none) remarks.emplace_back(to_string(damage));
+  if (debug_.dropped() > 0)
+    remarks.push_back(std::to_string(debug_.dropped()) + " names and choices of NCCL are too many to keep");
+  imported.coverage.lost = tests_.rows_lost();
   if (!remarks.empty()) {
     imported.coverage.state = CoverageState::partial;
     imported.coverage.reason = join(remarks, "; ");
   }
   return imported;
+}
+
+Result<Imported> import_nccl_log(const ImportRequest& request, EventSink&) {
+  Result<ByteSource> source = ByteSource::open(request.path);
+  if (!source) return source.error();
+  LineReader reader(std::move(*source));
+  NcclLog log(request.path.filename().string());
+  while (const auto text = reader.next()) log.line(*text);
+  return log.finish(request.path, reader.damage());
 }
 
 }  // namespace gradsync

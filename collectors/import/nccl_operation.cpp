@@ -12,6 +12,7 @@ namespace {
 
 // Two decimals of bandwidth are printed: at 1 GB/s and more a ratio is known to about 1 %.
 constexpr double kTolerance = 0.01;
+constexpr std::size_t kLongestProgram = 32;
 
 bool is_name(char c) { return (c >= 'a' && c <= 'z') || c == '_'; }
 
@@ -28,7 +29,7 @@ std::string operation_in_command(std::string_view line) {
   for (const std::string_view suffix : {"_perf", "_test"}) {
     for (std::size_t at = line.rfind(suffix); at != std::string_view::npos && at > 0; at = line.rfind(suffix, at - 1)) {
       std::size_t first = at;
-      while (first > 0 && is_name(line[first - 1])) --first;
+      while (first > 0 && at - first < kLongestProgram && is_name(line[first - 1])) --first;
       std::string operation = operation_of_program(line.substr(first, at - first));
       if (!operation.empty()) return operation;
     }
