@@ -187,7 +187,10 @@ void NcclTestsLog::end_run() {
   Pending run;
   std::swap(run, now_);
   layout_.reset();
-  if (run.run.rows.empty()) return;
+  if (run.run.rows.empty()) {
+    if (run.ranks > 0 || !run.program.empty()) ++empty_;
+    return;
+  }
   run.run.source = file_name_ + (runs_.empty() ? "" : " run " + std::to_string(runs_.size() + 1));
   if (run.ranks > 0) run.run.ranks = run.shape.ranks = static_cast<double>(run.ranks);
   if (!run.hosts.empty()) run.run.nodes = static_cast<double>(run.hosts.size());
@@ -235,6 +238,7 @@ std::vector<std::string> NcclTestsLog::remarks() const {
     if (count > 0) said.push_back(std::to_string(count) + " " + what);
   };
   say(unended_, "of " + std::to_string(runs_.size()) + " runs without its closing lines: it is cut, or still ran");
+  say(empty_, "more ended before the first row of their table");
   for (const SweepRun& run : runs_)
     if (run.operation == "unknown") {
       said.push_back("the operation is not printed and " + run.operation_from + ": it is in the series sweep.unknown");

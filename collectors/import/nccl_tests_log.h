@@ -61,7 +61,7 @@ class NcclTestsLog {
   Pending now_;
   std::vector<SweepRun> runs_;
   std::set<std::string> gpus_, versions_;
-  std::int64_t rows_ = 0, rows_lost_ = 0, rows_without_numbers_ = 0, unended_ = 0, cpu_time_ = 0;
+  std::int64_t rows_ = 0, rows_lost_ = 0, rows_without_numbers_ = 0, unended_ = 0, empty_ = 0, cpu_time_ = 0;
 };
 
 }  // namespace gradsync
