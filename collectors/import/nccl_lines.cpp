@@ -39,6 +39,18 @@ std::string_view without_trailing_space(std::string_view text) {
   return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
 }
 
+// Without "[2026-01-02 10:00:00]", which NCCL can be told to begin its lines with.
+std::string_view without_stamp(std::string_view text) {
+  const std::string_view bare = without_trailing_space(text);
+  const std::size_t open = bare.rfind('[');
+  if (!bare.ends_with(']') || open == std::string_view::npos || bare.size() - open < 10 || bare.size() - open > 40)
+    return text;
+  const std::string_view stamp = bare.substr(open + 1, bare.size() - open - 2);
+  return is_digit(stamp.front()) && stamp.find_first_not_of("0123456789-:.,/ TZ+") == std::string_view::npos
+             ? bare.substr(0, open)
+             : text;
+}
+
 // What stands before "NCCL INFO": "… host:pid:tid [dev] " or "… host:pid:tid [dev] net.cc:12 ".
 std::optional<NcclLine> origin_of(std::string_view front) {
   front = without_trailing_space(front);
@@ -50,7 +62,7 @@ std::optional<NcclLine> origin_of(std::string_view front) {
       const std::string_view thread = last_word(front);
       const auto host = host_of(thread);
       if (!host) return std::nullopt;
-      return NcclLine{front.substr(0, front.size() - thread.size()), *host, {}, {}};
+      return NcclLine{without_stamp(front.substr(0, front.size() - thread.size())), *host, {}, {}};
     }
     front = without_trailing_space(front.substr(0, front.size() - device.size()));
   }

@@ -56,9 +56,12 @@ bool is_nccl_tests_log(std::string_view head) {
 
 bool is_nccl_debug_log(std::string_view head) {
   if (head.find('\0') != std::string_view::npos) return false;
-  return any_line(head, [](std::string_view line) {
+  // Behind another prefix, such as that of a container's log, three lines: a text may quote one.
+  int seen = 0;
+  return any_line(head, [&](std::string_view line) {
     const auto found = find_nccl_line(line);
-    return found && trim(found->before).empty();
+    if (found) seen += trim(found->before).empty() ? 3 : 1;
+    return seen >= 3;
   });
 }
 

@@ -238,7 +238,7 @@ std::vector<std::string> NcclTestsLog::remarks() const {
     if (count > 0) said.push_back(std::to_string(count) + " " + what);
   };
   say(unended_, "of " + std::to_string(runs_.size()) + " runs without its closing lines: it is cut, or still ran");
-  say(empty_, "more ended before the first row of their table");
+  say(empty_, "more runs ended before the first row of their tables");
   for (const SweepRun& run : runs_)
     if (run.operation == "unknown") {
       said.push_back("the operation is not printed and " + run.operation_from + ": it is in the series sweep.unknown");

@@ -71,6 +71,8 @@ Totals totals_of(const SeriesSet& series) {
     for (const auto& row : table.rows) {
       (std::get<std::string>(row[12]) == "in" ? totals.in : totals.out) += 1;
       totals.sizes.insert(number(row[0]));
+      if (number(row[8]) >= 10)
+        CHECK(number(row[0]) / number(row[5]) / 1e3 == doctest::Approx(number(row[8])).epsilon(0.003));
       totals.largest = std::max(totals.largest, number(row[0]));
       auto& [sum, cells] = totals.busbw[std::get<std::string>(row[13])];
       sum += number(row[9]);

@@ -74,6 +74,11 @@ TEST_CASE("a line of NCCL is known by its process, wherever in the line it begin
   CHECK(glued->before == "  8  2  float  sum  ");
   CHECK(glued->host == "-1node3");
 
+  const auto stamped = find_nccl_line("  8  2  float  sum  -1[2026-01-02 10:00:00.125] node3:25:71 [1] NCCL INFO x");
+  REQUIRE(stamped);
+  CHECK(stamped->before == "  8  2  float  sum  -1");
+  CHECK(stamped->host == "node3");
+
   for (const char* text : {"Set NCCL_DEBUG=INFO to see more", "the line NCCL INFO means nothing", "[0] NCCL INFO x",
                            "a:b:c [0] NCCL INFO x", "a:1:2 [x] NCCL INFO x", "a:1:2 [0] NCCL FOO x", " NCCL INFO "})
     CHECK_FALSE(find_nccl_line(text));

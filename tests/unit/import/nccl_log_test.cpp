@@ -156,7 +156,7 @@ TEST_CASE("a run that ended before its first row is told") {
   REQUIRE(imported);
   CHECK(imported->series.at("sweep_runs").rows.size() == 1);
   CHECK(imported->coverage.state == CoverageState::partial);
-  CHECK(imported->coverage.reason == "1 more ended before the first row of their table");
+  CHECK(imported->coverage.reason == "1 more runs ended before the first row of their tables");
 }
 
 TEST_CASE("cut logs keep what is whole and say what is not") {
@@ -203,6 +203,10 @@ TEST_CASE("logs are found behind other output, and prose about NCCL is no log") 
                         Case{kStart, "nccl-tests log"}, Case{test::gzip(noise + kHeader + kRows), "nccl-tests log"},
                         Case{noise + "alpha:1:2 [0] NCCL INFO Using network IB\n", "NCCL debug log"},
                         Case{"[1,3]<stderr>:alpha:1:2 [0] NCCL INFO Channel 00\n", "NCCL debug log"},
+                        Case{"[2026-01-02 10:00:00] alpha:1:2 [0] NCCL INFO Channel 00\n", "NCCL debug log"},
+                        Case{"w-0 | a:1:2 [0] NCCL INFO x\nw-1 | b:1:2 [0] NCCL INFO x\nw-0 | a:1:2 [0] NCCL INFO y\n",
+                             "NCCL debug log"},
+                        Case{"It said `a:1:2 [0] NCCL INFO Using network Socket`, so it is slow.\n", ""},
                         Case{"Set NCCL_DEBUG=INFO, then look for NCCL INFO Using network Socket.\n", ""},
                         Case{"all_reduce_perf prints size, count, type, time, algbw and busbw.\n", ""},
                         Case{"NCCL version 2.19.3\nepoch 1 loss 2.0\n", ""}}) {
