@@ -172,8 +172,9 @@ std::string_view nccl_version_in(std::string_view text) {
   return number ? version : std::string_view{};
 }
 
-std::string nccl_version_from(std::int64_t code) {
-  if (code < 1000 || code > 9999999) return "";
+std::string nccl_version_from(double number) {
+  if (!(number >= 1000 && number <= 9999999)) return "";
+  const auto code = static_cast<std::int64_t>(number);
   const std::int64_t major = code >= 10000 ? 10000 : 1000;  // since 2.9 the minor number has two digits
   return std::to_string(code / major) + "." + std::to_string(code % major / 100) + "." + std::to_string(code % 100);
 }

@@ -47,6 +47,6 @@ std::optional<NcclLine> find_nccl_line(std::string_view line);
 std::string_view nccl_version_in(std::string_view text);
 
 // NCCL's own number of a version: 22807 → 2.28.7, 2708 → 2.7.8. Empty for what is none.
-std::string nccl_version_from(std::int64_t code);
+std::string nccl_version_from(double code);
 
 }  // namespace gradsync

@@ -80,7 +80,8 @@ class Reader {
     for (SweepRow& row : found_.run.rows)
       if (!(row.n > 0)) row.n = std::isfinite(found_.run.iterations) ? found_.run.iterations : 1;
     // A device is listed for each process; each of its threads has as many GPUs.
-    if (devices_ > 0 && threads_ > 0 && gpus_ > 0) found_.run.ranks = shape_.ranks = devices_ * threads_ * gpus_;
+    const double ranks = devices_ * threads_ * gpus_;
+    if (ranks >= 1 && ranks < 1e9) found_.run.ranks = shape_.ranks = ranks;
     if (!hosts_.empty()) found_.run.nodes = static_cast<double>(hosts_.size());
     name_operation();
     return std::move(found_);
@@ -99,8 +100,7 @@ class Reader {
         if (program_.empty()) program_ = operation_in_command(argument);
       });
     } else if (key == "nccl_version") {
-      found_.version =
-          nccl_version_from(static_cast<std::int64_t>(std::max(0.0, std::strtod(value_text(value).c_str(), nullptr))));
+      found_.version = nccl_version_from(std::strtod(value_text(value).c_str(), nullptr));
     } else if (key == "config") {
       each_member(value, [&](std::string_view name, std::string_view of) {
         if (name == "iterations") found_.run.iterations = std::strtod(value_text(of).c_str(), nullptr);

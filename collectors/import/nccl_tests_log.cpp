@@ -111,8 +111,8 @@ void NcclTestsLog::settings(std::string_view text) {
   if (!now_.run.rows.empty() || now_.ended || now_.ranks > 0) end_run();
   start_run();
   if (text.starts_with("nccl-tests")) {
-    const double code = number_behind(text, "nccl-library=");
-    if (std::isfinite(code)) versions_.insert(nccl_version_from(static_cast<std::int64_t>(code)));
+    const std::string version = nccl_version_from(number_behind(text, "nccl-library="));
+    if (!version.empty() && versions_.size() < kMostNames) versions_.insert(version);
   } else if (text.starts_with("Collective")) {
     now_.program = operation_of_program(word_behind(text, ":"));
   } else {
