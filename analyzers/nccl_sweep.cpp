@@ -95,6 +95,7 @@ class NcclSweep final : public Analyzer {
     std::map<std::string, Wrong> by_operation;
     for (const auto& [name, series] : inputs.series) {
       if (!name.starts_with("sweep.")) continue;
+      conclusions.facts["sweep"] = "nccl_tests";
       const std::string operation = name.substr(6);
       by_operation[operation] = wrong_in(operation, series);
       if (operation != "unknown") add_bandwidth(operation, series, conclusions.metrics);

@@ -51,6 +51,9 @@ class NcclTransport final : public Analyzer {
     for (const char* const key : {"nccl.transport", "nccl.hosts", "nccl.interfaces", "nccl.network"})
       if (const std::set<std::string> all = values(inputs.facts, key); !all.empty() && all.size() <= 16)
         conclusions.facts[key] = join({all.begin(), all.end()}, ", ");
+    const auto first = inputs.facts.lower_bound("nccl.");
+    const bool told = first != inputs.facts.end() && first->first.starts_with("nccl.");
+    if (told && !inputs.facts.contains("backend")) conclusions.facts.try_emplace("backend", "nccl");
     const std::set<std::string> networks = values(inputs.facts, "nccl.network");
     const std::int64_t nodes = largest(values(inputs.facts, "nccl.nodes"));
     const std::size_t hosts = values(inputs.facts, "nccl.hosts").size();

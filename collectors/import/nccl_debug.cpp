@@ -38,7 +38,7 @@ std::int64_t number_behind(std::string_view text, std::string_view key) {
 
 // NCCL names its networks IB, Socket, and plugins as they call themselves ("AWS Libfabric", "IBext_v8", "RoCE").
 std::string network_kind(std::string_view name) {
-  const std::string low = lower(name.substr(0, kLongestName));
+  std::string low = lower(name.substr(0, kLongestName));
   if (low.starts_with("ib") || low.find("roce") != std::string::npos) return "ib";
   if (low.starts_with("socket")) return "socket";
   if (low.find("libfabric") != std::string::npos || low.find("ofi") != std::string::npos) return "libfabric";

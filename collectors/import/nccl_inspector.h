@@ -40,7 +40,9 @@ class InspectorRecords {
   struct Key {
     std::string operation;
     std::int64_t bytes = 0, ranks = 0;
-    auto operator<=>(const Key&) const = default;
+    bool operator<(const Key& other) const {
+      return std::tie(operation, bytes, ranks) < std::tie(other.operation, other.bytes, other.ranks);
+    }
   };
   // Times are whole microseconds: a count for each value keeps all of them in little memory.
   struct Times {

@@ -104,6 +104,9 @@ TEST_CASE("between nodes: needs two of them, and one answer of all logs") {
   const Conclusions found = conclude(make_nccl_transport(), inputs);
   CHECK(found.facts.at("nccl.rdma_device") == "mixed: found, none found");
   CHECK(found.facts.at("nccl.version") == "2.19.3");
+  CHECK(found.facts.at("backend") == "nccl");
+  CHECK(conclude(make_nccl_transport(), Inputs{}).facts.empty());
+  CHECK(conclude(make_nccl_sweep(), sweep("all_reduce", {{8, 1, 0}})).facts.at("sweep") == "nccl_tests");
 }
 
 }  // namespace gradsync
