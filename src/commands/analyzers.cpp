@@ -16,6 +16,8 @@ std::vector<std::unique_ptr<Analyzer>> all_analyzers() {
   analyzers.push_back(make_lifecycle());
   analyzers.push_back(make_observer());
   analyzers.push_back(make_straggler());
+  analyzers.push_back(make_nccl_sweep());
+  analyzers.push_back(make_nccl_transport());
   return analyzers;
 }
 
