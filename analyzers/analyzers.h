@@ -7,14 +7,16 @@
 
 namespace gradsync {
 
-std::unique_ptr<Analyzer> make_environment();  // facts joined over ranks, who was instrumented, who ended early
-std::unique_ptr<Analyzer> make_attribution();  // every nanosecond of the step has one class
-std::unique_ptr<Analyzer> make_step_time();    // step time, the series `steps`, inflation by the deep window
-std::unique_ptr<Analyzer> make_overlap();      // exposed and overlapped communication and compression
-std::unique_ptr<Analyzer> make_messages();     // collectives, bytes, wire ratio, the series `messages`
-std::unique_ptr<Analyzer> make_host_sync();    // blocking calls
-std::unique_ptr<Analyzer> make_lifecycle();    // when a gradient is ready, compressed, sent
-std::unique_ptr<Analyzer> make_straggler();    // who arrives last at the synchronisation
-std::unique_ptr<Analyzer> make_observer();     // what watching cost
+std::unique_ptr<Analyzer> make_environment();   // facts joined over ranks, who was instrumented, who ended early
+std::unique_ptr<Analyzer> make_attribution();   // every nanosecond of the step has one class
+std::unique_ptr<Analyzer> make_step_time();     // step time, the series `steps`, inflation by the deep window
+std::unique_ptr<Analyzer> make_overlap();       // exposed and overlapped communication and compression
+std::unique_ptr<Analyzer> make_messages();      // collectives, bytes, wire ratio, the series `messages`
+std::unique_ptr<Analyzer> make_host_sync();     // blocking calls
+std::unique_ptr<Analyzer> make_lifecycle();     // when a gradient is ready, compressed, sent
+std::unique_ptr<Analyzer> make_straggler();     // who arrives last at the synchronisation
+std::unique_ptr<Analyzer> make_observer();      // what watching cost
+std::unique_ptr<Analyzer> make_irq_pressure();  // rate, time and balance of interrupts
+std::unique_ptr<Analyzer> make_sched_delay();   // threads that could run and had no CPU
 
 }  // namespace gradsync

@@ -1,11 +1,17 @@
 #include "collectors/import/format.h"
+#include "collectors/import/interrupts_format.h"
 #include "collectors/import/kineto_format.h"
+#include "collectors/import/perf_format.h"
 
 namespace gradsync {
 
 const std::vector<FileFormat>& file_formats() {
   static const std::vector<FileFormat> formats{
       {"profiler trace", is_chrome_trace, import_chrome_trace},
+      {"/proc/interrupts", is_interrupts, import_interrupts},
+      {"perf sched latency", is_perf_latency, import_perf_latency},
+      {"perf sched timehist", is_perf_timehist, import_perf_timehist},
+      {"perf script", is_perf_script, import_perf_script},
   };
   return formats;
 }

@@ -15,6 +15,8 @@ std::vector<std::unique_ptr<Analyzer>> all_analyzers() {
   analyzers.push_back(make_lifecycle());
   analyzers.push_back(make_observer());
   analyzers.push_back(make_straggler());
+  analyzers.push_back(make_sched_delay());
+  analyzers.push_back(make_irq_pressure());
   return analyzers;
 }
 
