@@ -10,8 +10,9 @@
 namespace gradsync {
 namespace {
 
-constexpr double kFewestDelays = 20;      // below, the 99 % quantile is the largest
-constexpr double kLeastSeenPercent = 95;  // of wake-ups; with fewer the delays of the rest are not known
+constexpr double kFewestDelays = 20;        // below, the 99 % quantile is the largest
+constexpr double kLeastSeenPercent = 95;    // of wake-ups; with fewer the delays of the rest are not known
+constexpr double kLeastWantedUs = 100'000;  // of a thread in `all`: what seldom runs waits longer than it runs
 constexpr std::size_t kMostThreads = 32;
 
 struct Thread {
@@ -74,18 +75,21 @@ void add_thread(const Thread& thread, MetricSet& metrics) {
     add_value(metrics, "sched.wait_share_percent", scope, *share, n, thread.source);
 }
 
-// `all`: the worst thread of each quantile, the share of all threads together.
+// `all`: the worst thread of each quantile, the share of all busy threads together.
 void add_worst(const std::vector<Thread>& threads, MetricSet& metrics, Facts& facts) {
-  const Thread *p99 = nullptr, *longest = nullptr;
+  const Thread *p99 = nullptr, *longest = nullptr, *waiting = nullptr;
   double wait_us = 0, run_us = 0;
+  std::int64_t counted = 0;
   const bool delays_known = seen_percent(threads) >= kLeastSeenPercent;
   for (const Thread& thread : threads) {
     if (delays_known && thread.p99_us && thread.count >= kFewestDelays && (!p99 || *thread.p99_us > *p99->p99_us))
       p99 = &thread;
     if (delays_known && thread.max_us && (!longest || *thread.max_us > *longest->max_us)) longest = &thread;
-    if (!thread.wait_share_percent()) continue;
+    if (!thread.wait_share_percent() || *thread.wait_us + *thread.run_us < kLeastWantedUs) continue;
+    ++counted;
     wait_us += *thread.wait_us;
     run_us += *thread.run_us;
+    if (!waiting || *thread.wait_us > *waiting->wait_us) waiting = &thread;
   }
   if (p99)
     add_value(metrics, "sched.delay_p99_ms", "all", *p99->p99_us * 1e-3, static_cast<std::int64_t>(p99->count),
@@ -96,9 +100,11 @@ void add_worst(const std::vector<Thread>& threads, MetricSet& metrics, Facts& fa
     facts["sched.longest_delay"] =
         longest->name + " waited " + format_ms(*longest->max_us * 1e-3) + " for a CPU, at most";
   }
-  if (wait_us + run_us > 0)
-    add_value(metrics, "sched.wait_share_percent", "all", 100 * wait_us / (wait_us + run_us),
-              static_cast<std::int64_t>(threads.size()), threads.front().source);
+  if (!waiting) return;
+  add_value(metrics, "sched.wait_share_percent", "all", 100 * wait_us / (wait_us + run_us), counted, waiting->source);
+  facts["sched.longest_wait"] = waiting->name + " waited " + format_ms(*waiting->wait_us * 1e-3) + " and ran " +
+                                format_ms(*waiting->run_us * 1e-3) +
+                                (waiting->preempted_by.empty() ? "" : ", preempted by " + waiting->preempted_by);
 }
 
 class SchedDelayAnalyzer final : public Analyzer {

@@ -52,7 +52,7 @@ void describe_loss(const Script& script, Coverage& coverage) {
   const std::int64_t cut = script.waits.edges() + script.waits.unfinished() + script.irqs.unpaired();
   if (cut > 0)
     add_reason(coverage,
-               "left out: " + std::to_string(cut) + " waits and interrupts that began before the text or end after it");
+               "left out: " + std::to_string(cut) + " waits and interrupts of which one end is not in the text");
   if (script.waits.unseen() > 0)
     add_reason(coverage, std::to_string(script.waits.unseen()) + " of " +
                              std::to_string(script.waits.unseen() + script.waits.paired()) +

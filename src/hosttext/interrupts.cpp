@@ -1,6 +1,7 @@
 #include "src/hosttext/interrupts.h"
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "src/base/text.h"
@@ -37,7 +38,7 @@ std::vector<int> cpus_of_header(std::string_view line) {
 bool is_chip_line(std::string_view word) {
   if (parse_unsigned(word) || word == "Level" || word == "Edge" || word == "None") return true;
   const std::size_t digits = word.find_first_not_of("0123456789");
-  if (digits == 0 || word[digits] != '-') return false;
+  if (digits == 0 || digits == std::string_view::npos || word[digits] != '-') return false;
   const std::string_view kind = word.substr(digits + 1);
   return std::all_of(kind.begin(), kind.end(), [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; });
 }
@@ -72,6 +73,7 @@ void InterruptsParser::add_row(std::string_view line) {
   std::string_view id = take_word(rest);
   if (id.size() < 2 || id.size() > kLongestId || !id.ends_with(':')) return;
   id.remove_suffix(1);
+  if (!std::all_of(id.begin(), id.end(), [](unsigned char c) { return std::isalnum(c) != 0; })) return;
   InterruptRow row;
   std::string_view text = rest;
   while (row.counts.size() < open_->cpus.size()) {

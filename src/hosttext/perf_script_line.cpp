@@ -124,7 +124,7 @@ std::optional<ScriptLine> parse_behind_cpu(std::string_view rest, int cpu) {
   line.cpu = cpu;
   for (int words = 0; words < 4; ++words) {
     const std::string_view word = first_word(rest);
-    if (word.size() < 2 || word.find('=') != std::string_view::npos) return std::nullopt;
+    if (word.empty() || word.find('=') != std::string_view::npos) return std::nullopt;
     rest = rest.substr(static_cast<std::size_t>(word.data() - rest.data()) + word.size());
     const std::string_view body = word.substr(0, word.size() - 1);
     if (!word.ends_with(':')) continue;

@@ -50,7 +50,7 @@ class ThreadWaits {
 
   std::int64_t paired() const { return paired_; }    // wake-up delays
   std::int64_t unseen() const { return unseen_; }    // runs after a sleep without a wake-up in the text
-  std::int64_t edges() const { return edges_; }      // began before the text
+  std::int64_t edges() const { return edges_; }      // began before the text, or in events that it lacks
   std::int64_t unfinished() const;                   // still waiting at its end
   std::int64_t dropped() const { return dropped_; }  // of more threads or waits than are kept
   std::int64_t disordered() const { return disordered_; }
