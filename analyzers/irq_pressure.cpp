@@ -88,7 +88,7 @@ void add_device(const std::string& name, const Device& device, MetricSet& metric
               device.source);
   if (device.timed)
     add_value(metrics, "irq.time_share_percent", scope, 1e-4 * device.hard_us / device.seconds, 1, device.time_source);
-  if (!device.queues.empty()) judge_balance(device, scope, metrics);
+  if (!device.source.empty()) judge_balance(device, scope, metrics);
 }
 
 void add_busiest_cpu(const std::map<double, double>& by_cpu, const std::string& name, const Machine& machine,

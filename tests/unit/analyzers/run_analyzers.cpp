@@ -16,8 +16,9 @@ std::vector<RankTimeline> timelines(const std::string& text) {
 
 std::vector<std::unique_ptr<Analyzer>> analyzers_in_order() {
   std::vector<std::unique_ptr<Analyzer>> analyzers;
-  for (const auto make : {make_environment, make_step_time, make_attribution, make_overlap, make_messages,
-                          make_host_sync, make_lifecycle, make_observer, make_straggler})
+  for (const auto make :
+       {make_environment, make_step_time, make_attribution, make_overlap, make_messages, make_host_sync, make_lifecycle,
+        make_observer, make_straggler, make_sched_delay, make_irq_pressure})
     analyzers.push_back(make());
   return analyzers;
 }
