@@ -74,7 +74,7 @@ InterruptCounts between(const File& before, const File& after) {
 Coverage cannot_join(const std::string& why) {
   return {"interrupts",
           "",
-          CoverageState::unavailable,
+          CoverageState::partial,
           why + ": counts since boot are no interval",
           std::string("take two, some seconds apart: ") + kTwoSnapshots,
           0};

@@ -84,7 +84,7 @@ TEST_CASE("one snapshot is no interval, whatever it holds") {
   CHECK_FALSE(one.series.contains("irq"));
   CHECK(one.series.contains("irq_since_boot"));
   REQUIRE(one.coverage.size() == 1);
-  CHECK(one.coverage[0].state == CoverageState::unavailable);
+  CHECK(one.coverage[0].state == CoverageState::partial);
   CHECK(one.coverage[0].reason == "there is one snapshot only: counts since boot are no interval");
   CHECK(one.coverage[0].hint.find("cat /proc/interrupts") != std::string::npos);
 }
