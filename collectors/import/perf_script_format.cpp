@@ -53,6 +53,9 @@ void describe_loss(const Script& script, Coverage& coverage) {
   if (cut > 0)
     add_reason(coverage,
                "left out: " + std::to_string(cut) + " waits and interrupts of which one end is not in the text");
+  if (script.waits.gaps() > 0)
+    add_reason(coverage, "context switches are missing before " + std::to_string(script.waits.gaps()) +
+                             " others: run times of their threads are not known");
   if (script.waits.unseen() > 0)
     add_reason(coverage, std::to_string(script.waits.unseen()) + " of " +
                              std::to_string(script.waits.unseen() + script.waits.paired()) +

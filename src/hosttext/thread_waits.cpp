@@ -1,6 +1,7 @@
 #include "src/hosttext/thread_waits.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -11,6 +12,7 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kMostThreads = 65536, kMostDelays = 64'000'000, kMostPreemptors = 256;
+constexpr std::int64_t kRunsToGap = 20;     // with more gaps the sums of a thread are not known
 constexpr Nanoseconds kOvertakes = 50'000;  // between a wake-up and the switch to sleep that it overtakes
 
 // Type 7, as src/base/statistics.h; the sample is large and sorted already.
@@ -93,9 +95,12 @@ void ThreadWaits::put_on(Nanoseconds at, Thread& thread, int cpu) {
   } else if (thread.state == State::asleep) {
     ++unseen_;
     ++thread.unseen;
+  } else if (thread.state == State::running) {
+    ++thread.gaps;
   } else {
     ++edges_;
   }
+  ++thread.runs;
   if (thread.cpu >= 0 && thread.cpu != cpu) ++thread.migrations;
   thread.cpu = cpu;
   thread.state = State::running;
@@ -103,11 +108,13 @@ void ThreadWaits::put_on(Nanoseconds at, Thread& thread, int cpu) {
 }
 
 void ThreadWaits::take_off(Nanoseconds at, Thread& thread, const SchedSwitch& change) {
-  // Woken or unknown: it was on a CPU since before the text began, and so did not wait.
+  // Else it was on a CPU before the text began, or came to it in an event that is missing: it did not wait.
   if (thread.state == State::running)
     thread.run += at - thread.since;
-  else
+  else if (thread.runs == 0 && thread.cpu < 0)
     ++edges_;
+  else
+    ++thread.gaps;
   thread.cpu = change.cpu;
   thread.overtaken = !change.from_runnable && thread.woken_running > 0 && at - thread.woken_running < kOvertakes;
   thread.woken_running = 0;
@@ -122,6 +129,11 @@ void ThreadWaits::switched(Nanoseconds at, const SchedSwitch& change) {
     if (Thread* const thread = find(change.from, change.from_name)) take_off(at, *thread, change);
   if (change.to != 0)
     if (Thread* const thread = find(change.to, change.to_name)) put_on(at, *thread, change.cpu);
+}
+
+std::int64_t ThreadWaits::gaps() const {
+  return std::accumulate(threads_.begin(), threads_.end(), std::int64_t{0},
+                         [](std::int64_t sum, const auto& entry) { return sum + entry.second.gaps; });
 }
 
 std::int64_t ThreadWaits::unfinished() const {
@@ -139,8 +151,10 @@ std::vector<ThreadWait> ThreadWaits::all() const {
     summarise_delays(delays, wait);
     wait.migrations = static_cast<double>(thread.migrations);
     wait.unseen = static_cast<double>(thread.unseen);
-    wait.wait_us = to_us(thread.wait);
-    wait.run_us = to_us(thread.run);
+    if (thread.gaps * kRunsToGap <= thread.runs) {
+      wait.wait_us = to_us(thread.wait);
+      wait.run_us = to_us(thread.run);
+    }
     const auto worst = std::max_element(thread.preempted_by.begin(), thread.preempted_by.end(),
                                         [](const auto& a, const auto& b) { return a.second < b.second; });
     if (worst != thread.preempted_by.end() && worst->second > 0) {
@@ -149,8 +163,9 @@ std::vector<ThreadWait> ThreadWaits::all() const {
     }
     waits.push_back(std::move(wait));
   }
-  std::sort(waits.begin(), waits.end(), [](const ThreadWait& a, const ThreadWait& b) {
-    return a.wait_us != b.wait_us ? a.wait_us > b.wait_us : a.thread < b.thread;
+  const auto known = [](const ThreadWait& wait) { return std::isnan(wait.wait_us) ? -1 : wait.wait_us; };
+  std::sort(waits.begin(), waits.end(), [&](const ThreadWait& a, const ThreadWait& b) {
+    return known(a) != known(b) ? known(a) > known(b) : a.thread < b.thread;
   });
   return waits;
 }

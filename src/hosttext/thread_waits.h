@@ -25,7 +25,7 @@ struct ThreadWait {
   double p50_us, p99_us, max_us, mean_us;
   double migrations;
   std::string preempted_by;  // charged with the longest preemption waits; empty = nobody, or not known
-  double wait_us;            // all time runnable without a CPU
+  double wait_us;  // all time runnable without a CPU; not known, as the next, when switches are missing in the text
   double run_us;
   double unseen;  // times it ran after sleeping without a wake-up in the text
 };
@@ -50,7 +50,8 @@ class ThreadWaits {
 
   std::int64_t paired() const { return paired_; }    // wake-up delays
   std::int64_t unseen() const { return unseen_; }    // runs after a sleep without a wake-up in the text
-  std::int64_t edges() const { return edges_; }      // began before the text, or in events that it lacks
+  std::int64_t edges() const { return edges_; }      // began before the text
+  std::int64_t gaps() const;                         // switches that follow one that the text lacks
   std::int64_t unfinished() const;                   // still waiting at its end
   std::int64_t dropped() const { return dropped_; }  // of more threads or waits than are kept
   std::int64_t disordered() const { return disordered_; }
@@ -67,7 +68,8 @@ class ThreadWaits {
     bool overtaken = false;         // woken by that
     std::vector<float> delays_us;   // after wake-ups
     Nanoseconds wait = 0, run = 0;
-    std::int64_t migrations = 0, unseen = 0;
+    std::int64_t migrations = 0, unseen = 0, runs = 0;
+    std::int64_t gaps = 0;  // left a CPU without having come to it, or came to one twice
     std::map<std::int64_t, Nanoseconds> preempted_by;
   };
   Thread* find(std::int64_t tid, std::string_view name);

@@ -97,6 +97,21 @@ TEST_CASE("who is on a CPU was not waiting for one, whatever woke it before") {
   CHECK(of(waits, "t:7").wait_us == 0);
 }
 
+TEST_CASE("where switches are missing, run time and waits are not known") {
+  ThreadWaits waits;
+  waits.wakeup(1'000'000, 7, "t");
+  waits.switched(1'010'000, change(0, 7, kSleeps));
+  waits.switched(1'020'000, change(7, 0, kSleeps));
+  waits.switched(5'000'000, change(7, 0, kSleeps));  // it ran before that, and nobody saw it begin
+  waits.switched(6'000'000, change(0, 8, kSleeps));
+  waits.switched(7'000'000, change(0, 8, kSleeps));  // and this one twice
+  CHECK(waits.gaps() == 2);
+  CHECK(of(waits, "t:7").max_us == doctest::Approx(10));
+  CHECK(std::isnan(of(waits, "t:7").run_us));
+  CHECK(std::isnan(of(waits, "t:7").wait_us));
+  CHECK(std::isnan(of(waits, "t:8").run_us));
+}
+
 TEST_CASE("events out of order are left out; waits open at the end are counted") {
   ThreadWaits waits;
   waits.wakeup(5'000'000, 7, "t");
