@@ -91,11 +91,23 @@ void add_device(const std::string& name, const Device& device, MetricSet& metric
   if (!device.source.empty()) judge_balance(device, scope, metrics);
 }
 
-void add_busiest_cpu(const std::map<double, double>& by_cpu, const std::string& name, const Machine& machine,
-                     MetricSet& metrics) {
-  double most = 0;
-  for (const auto& [cpu, us] : by_cpu) most = std::max(most, us);
-  if (!by_cpu.empty()) add_value(metrics, name, "all", 1e-4 * most / machine.timed_seconds, 1, machine.time_source);
+// Of several machines the larger value.
+void add_largest(const std::string& name, double value, const std::string& source, MetricSet& metrics) {
+  if (const auto known = metrics.value(name, "all"); !known || *known < value)
+    add_value(metrics, name, "all", value, 1, source);
+}
+
+void add_machine(const Machine& machine, MetricSet& metrics) {
+  const auto busiest_percent = [&](const std::map<double, double>& by_cpu) {
+    double most = 0;
+    for (const auto& [cpu, us] : by_cpu) most = std::max(most, us);
+    return 1e-4 * most / machine.timed_seconds;
+  };
+  if (!machine.rate_source.empty()) add_largest("irq.rate_hz", machine.rate_hz, machine.rate_source, metrics);
+  if (!machine.hard_us.empty())
+    add_largest("irq.time_share_percent", busiest_percent(machine.hard_us), machine.time_source, metrics);
+  if (!machine.soft_us.empty())
+    add_largest("softirq.time_share_percent", busiest_percent(machine.soft_us), machine.time_source, metrics);
 }
 
 // "CPU 3 serves 61 % of eth0's 12.4M interrupts": of the device with most of them.
@@ -123,19 +135,18 @@ class IrqPressureAnalyzer final : public Analyzer {
     const auto series = inputs.series.find("irq");
     if (series == inputs.series.end()) return;
     const HostTable table(series->second);
-    Machine machine;
-    for (const auto& row : table.rows()) add_row(table, row, machine);
+    std::map<std::string, Machine> machines;
+    for (const auto& row : table.rows()) add_row(table, row, machines[table.text(row, "machine")]);
 
     std::vector<std::pair<std::string, const Device*>> devices;
-    for (const auto& [name, device] : machine.devices) devices.emplace_back(name, &device);
+    for (const auto& [machine, seen] : machines)
+      for (const auto& [name, device] : seen.devices)
+        devices.emplace_back(machines.size() > 1 ? machine + "/" + name : name, &device);
     std::stable_sort(devices.begin(), devices.end(),
                      [](const auto& a, const auto& b) { return a.second->count > b.second->count; });
     devices.resize(std::min(devices.size(), kMostDevices));
     for (const auto& [name, device] : devices) add_device(name, *device, conclusions.metrics);
-    if (!machine.rate_source.empty())
-      add_value(conclusions.metrics, "irq.rate_hz", "all", machine.rate_hz, 1, machine.rate_source);
-    add_busiest_cpu(machine.hard_us, "irq.time_share_percent", machine, conclusions.metrics);
-    add_busiest_cpu(machine.soft_us, "softirq.time_share_percent", machine, conclusions.metrics);
+    for (const auto& [name, machine] : machines) add_machine(machine, conclusions.metrics);
     name_busiest(devices, conclusions.facts);
   }
 };

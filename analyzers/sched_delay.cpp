@@ -30,7 +30,8 @@ struct Thread {
   }
 };
 
-// One row a thread: of several files the one that knows its quantiles, then the one with more delays.
+// One row a thread. Of one source twice (another machine, another time) the worse; of two sources the one that knows its
+// quantiles, then the one with more delays.
 std::vector<Thread> threads_of(const HostTable& table) {
   std::map<std::string, Thread> by_name;
   for (const auto& row : table.rows()) {

@@ -95,7 +95,7 @@ Result<Imported> import_interrupts(const ImportRequest& request, EventSink&) {
     add_reason(imported.coverage, "the time between the snapshots is not known: shares, no rates");
     imported.coverage.hint = std::string("put a time before each: ") + kTwoSnapshots;
   }
-  imported.series["irq"] = irq_series(dump.counts.between(), seconds, "/proc/interrupts");
+  imported.series["irq"] = irq_series(dump.counts.between(), {"/proc/interrupts", request.path.string(), seconds});
   return imported;
 }
 

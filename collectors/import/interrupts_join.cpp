@@ -102,7 +102,7 @@ void join_interrupt_files(SeriesSet& series, std::vector<Coverage>& coverage) {
     joined.reason = "the time between the two snapshots is not known: shares, no rates";
     joined.hint = std::string("put a time before each: ") + kTwoSnapshots;
   }
-  const Series irq = irq_series(counts.between(), seconds, "/proc/interrupts");
+  const Series irq = irq_series(counts.between(), {"/proc/interrupts", files[0].path, seconds});
   series.erase(found);
   Series& whole = series["irq"];
   if (whole.columns.empty()) whole = {irq.name, irq.columns, {}};

@@ -101,7 +101,7 @@ Result<Imported> import_perf_script(const ImportRequest& request, EventSink&) {
   }
   const double seconds = static_cast<double>(script.last - script.first) * 1e-9;
   if (script.interrupts > 0 && seconds > 0)
-    imported.series["irq"] = irq_series(script.irqs.all(), seconds, "perf script");
+    imported.series["irq"] = irq_series(script.irqs.all(), {"perf script", request.path.string(), seconds});
   return imported;
 }
 

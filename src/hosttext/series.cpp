@@ -20,7 +20,9 @@ std::int64_t whole_count(std::uint64_t count) {
 }
 
 Series empty_irq_series() {
-  return {"irq", {"device", "irq", "cpu", "count", "hard_us", "soft_us", "vector", "role", "interval_s", "source"}, {}};
+  return {"irq",
+          {"device", "irq", "cpu", "count", "hard_us", "soft_us", "vector", "role", "interval_s", "source", "machine"},
+          {}};
 }
 
 }  // namespace
@@ -36,21 +38,23 @@ Series sched_series(const std::vector<ThreadWait>& threads, const std::string& s
   return series;
 }
 
-Series irq_series(const std::vector<InterruptCount>& counts, std::optional<double> seconds, const std::string& source) {
+Series irq_series(const std::vector<InterruptCount>& counts, const IrqOrigin& origin) {
   Series series = empty_irq_series();
   for (const InterruptCount& c : counts)
     series.rows.push_back({c.vector.device, c.id, std::int64_t{c.cpu}, whole_count(c.count), kNaN, kNaN, c.handlers,
-                           c.device ? to_string(c.vector.role) : "cpu", seconds.value_or(kNaN), source});
+                           c.device ? to_string(c.vector.role) : "cpu", origin.seconds.value_or(kNaN), origin.source,
+                           origin.machine});
   return series;
 }
 
-Series irq_series(const std::vector<IrqTime>& times, double seconds, const std::string& source) {
+Series irq_series(const std::vector<IrqTime>& times, const IrqOrigin& origin) {
   Series series = empty_irq_series();
   for (const IrqTime& t : times) {
     const double us = static_cast<double>(t.time) * 1e-3;
     const InterruptVector vector = t.soft ? InterruptVector{} : interrupt_vector(t.handler);
     series.rows.push_back({vector.device, t.id, std::int64_t{t.cpu}, t.count, t.soft ? kNaN : us, t.soft ? us : kNaN,
-                           t.handler, t.soft ? "softirq" : to_string(vector.role), seconds, source});
+                           t.handler, t.soft ? "softirq" : to_string(vector.role), origin.seconds.value_or(kNaN),
+                           origin.source, origin.machine});
   }
   return series;
 }

@@ -15,9 +15,15 @@ namespace gradsync {
 
 Series sched_series(const std::vector<ThreadWait>& threads, const std::string& source);
 
-// Counts of an interval; `seconds` where it is known.
-Series irq_series(const std::vector<InterruptCount>& counts, std::optional<double> seconds, const std::string& source);
+struct IrqOrigin {
+  std::string source;             // "/proc/interrupts", "perf script"
+  std::string machine;            // host, or the file it was read from: devices of two are not added up
+  std::optional<double> seconds;  // the interval, where it is known
+};
+
+// Counts of an interval.
+Series irq_series(const std::vector<InterruptCount>& counts, const IrqOrigin& origin);
 // Times of handlers. Interrupts of an idle CPU may be missing in them, so a rate is not derived from their counts.
-Series irq_series(const std::vector<IrqTime>& times, double seconds, const std::string& source);
+Series irq_series(const std::vector<IrqTime>& times, const IrqOrigin& origin);
 
 }  // namespace gradsync

@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)is_interrupts(text);
   InterruptCounts counts;
   for (const InterruptSnapshot& snapshot : parse_interrupts(text)) counts.add(snapshot);
-  (void)irq_series(counts.between(), counts.seconds(), "/proc/interrupts");
-  (void)irq_series(counts.since_boot(), std::nullopt, "/proc/interrupts");
+  (void)irq_series(counts.between(), {"/proc/interrupts", "fuzz", counts.seconds()});
+  (void)irq_series(counts.since_boot(), {"/proc/interrupts", "fuzz", std::nullopt});
   return 0;
 }

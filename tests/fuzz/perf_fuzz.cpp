@@ -44,6 +44,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)sched_series(latency.table().tasks, "perf sched latency");
   (void)sched_series(timehist.threads(), "perf sched timehist");
   (void)sched_series(waits.all(), "perf script");
-  (void)irq_series(irqs.all(), 1, "perf script");
+  (void)irq_series(irqs.all(), {"perf script", "fuzz", 1.0});
   return 0;
 }

@@ -71,6 +71,21 @@ TEST_CASE("of few interrupts no balance is told") {
   CHECK_FALSE(found.facts.contains("irq.busiest"));
 }
 
+TEST_CASE("machines are not added up") {
+  Inputs inputs;
+  Series& series = inputs.series["irq"];
+  series = {"irq", {"device", "cpu", "count", "vector", "role", "interval_s", "source", "machine"}, {}};
+  for (const auto& [machine, count] : {std::pair{"a.txt", 5000}, {"b.txt", 20000}})
+    for (const int cpu : {0, 1})
+      series.rows.push_back({"eth0", std::int64_t{cpu}, std::int64_t{count}, "eth0-" + std::to_string(cpu), "queue",
+                             10.0, "/proc/interrupts", machine});
+  Conclusions found;
+  make_irq_pressure()->conclude({}, inputs, found);
+  CHECK(*found.metrics.value("irq.rate_hz", "device:a.txt/eth0") == doctest::Approx(1000));
+  CHECK(*found.metrics.value("irq.rate_hz", "device:b.txt/eth0") == doctest::Approx(4000));
+  CHECK(*found.metrics.value("irq.rate_hz", "all") == doctest::Approx(4000));
+}
+
 TEST_CASE("times of handlers: of the busiest CPU; perf's counts make no rate and no balance") {
   const Conclusions found = conclude({{"eth0", 0, 9000, "eth0-0", "queue", 20'000},
                                       {"eth0", 1, 9, "eth0-1", "queue", 10'000},
