@@ -56,6 +56,7 @@ class AnalyzeCommand final : public Command {
     Result<ForeignJob> job = read_foreign_files(named->files, names.range_classes, threads_);
     if (!job) return job.error();
     job->inputs.run.command_line = paths_;
+    if (!job->inputs.facts.contains("ranks.source")) job->inputs.facts["job"] = "none";  // tables of machines alone
     std::move(named->left_out.begin(), named->left_out.end(), std::back_inserter(job->inputs.coverage));
     Report report = conclude(job->ranks, std::move(job->inputs), rules, options);
     report.command = "analyze";

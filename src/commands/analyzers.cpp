@@ -18,6 +18,8 @@ std::vector<std::unique_ptr<Analyzer>> all_analyzers() {
   analyzers.push_back(make_straggler());
   analyzers.push_back(make_nccl_sweep());
   analyzers.push_back(make_nccl_transport());
+  analyzers.push_back(make_sched_delay());
+  analyzers.push_back(make_irq_pressure());
   return analyzers;
 }
 

@@ -63,11 +63,19 @@ void complete_run_info(const std::vector<RankTimeline>& ranks, Inputs& inputs) {
   run.clocks = inputs.one_clock ? "one clock" : "one for each rank, not aligned";
 }
 
+// What the job's own collectors do not see is missing, unless a file that was named tells it.
 void note_uncollected(Report& report) {
-  for (const auto& [source, hint] : {std::pair{"scheduler", "perf sched record -a -- sleep 10"},
-                                     std::pair{"interrupts", "watch -d cat /proc/interrupts"}})
+  struct Uncollected {
+    const char *source, *series, *by_hand;
+  };
+  for (const auto& [source, series, by_hand] : {Uncollected{"scheduler", "sched", "perf sched record -a -- sleep 10"},
+                                                Uncollected{"interrupts", "irq", "watch -d cat /proc/interrupts"}}) {
+    const bool told = std::any_of(report.coverage.begin(), report.coverage.end(),
+                                  [name = source](const Coverage& entry) { return entry.source == name; });
+    if (told || report.series.contains(series)) continue;
     report.coverage.push_back({source, "", CoverageState::unavailable, "this version does not collect it",
-                               std::string("look at it by hand: ") + hint, 0});
+                               std::string("look at it by hand: ") + by_hand, 0});
+  }
   if (report.facts.contains("device") && report.facts["device"] == "cuda")
     report.coverage.push_back({"GPU activity in plain steps", "", CoverageState::unavailable,
                                "kernels are recorded in the deep window only: its shares stand for all steps",
@@ -96,10 +104,10 @@ Report conclude(const std::vector<RankTimeline>& ranks, Inputs inputs, const Rul
     if (report.facts.contains(part)) report.run.versions[part] = report.facts[part];
   report.coverage = inputs.coverage;
   report.coverage.insert(report.coverage.end(), conclusions.coverage.begin(), conclusions.coverage.end());
-  note_uncollected(report);
   report.metrics = conclusions.metrics.all();
   report.series = inputs.series;
   for (auto& [name, series] : conclusions.series) report.series[name] = std::move(series);
+  note_uncollected(report);
   report.attribution = conclusions.attribution;
   report.findings = diagnose(rules, conclusions.metrics, report.facts);
   report.verdict = verdict(rules, report.findings, conclusions.metrics, report.facts);

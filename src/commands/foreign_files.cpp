@@ -7,6 +7,7 @@
 #include <system_error>
 #include <thread>
 
+#include "collectors/import/interrupts_join.h"
 #include "collectors/import/recognise.h"
 #include "src/timeline/builder.h"
 
@@ -122,6 +123,7 @@ Result<ForeignJob> read_foreign_files(const std::vector<fs::path>& files, const 
     all.absorb(*read[i].timeline);
   }
   if (!any) return *read.front().error;
+  join_interrupt_files(job.inputs.series, job.inputs.coverage);
   if (!rank_sources.empty()) job.inputs.facts["ranks.source"] = rank_sources;
   job.ranks = all.build();
   if (processes > static_cast<std::int64_t>(job.ranks.size()) && processes > 1)

@@ -15,7 +15,7 @@ const RuleSet& builtin() {
   return rules;
 }
 
-// Two ranks of one host that nothing is wrong with, and what is special about the job.
+// Two ranks of one quiet host that nothing is wrong with, and what is special about the job.
 MetricSet job(std::initializer_list<Measured> special) {
   MetricSet metrics = metrics_of({
       {"step.time_ms", 100},
@@ -35,6 +35,9 @@ MetricSet job(std::initializer_list<Measured> special) {
       {"host_sync.count_per_step", 1},
       {"host_sync.in_hook_per_step", 0},
       {"run.ranks_seen", 2},
+      {"sched.delay_p99_ms", 0.1},
+      {"sched.wait_share_percent", 2},
+      {"irq.queues", 0},
   });
   for (const char* rank : {"rank:0", "rank:1"}) {
     metrics.add({"rank.ended_early", rank, 0, 1, {}, {}, {}, "", {}});

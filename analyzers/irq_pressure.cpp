@@ -1,0 +1,158 @@
+// What interrupts cost and how evenly a device spreads them, from the series `irq`. A rate needs an interval, a share of
+// time needs measured handlers, and imbalance needs complete counts: what a source cannot give is left out.
+#include <algorithm>
+#include <set>
+
+#include "analyzers/analyzers.h"
+#include "analyzers/host_rows.h"
+#include "analyzers/rows.h"
+#include "src/base/statistics.h"
+#include "src/base/units.h"
+
+namespace gradsync {
+namespace {
+
+constexpr double kFewestInterrupts = 1000;  // below, shares of CPUs move by chance
+constexpr std::size_t kMostDevices = 64;
+// perf's ring buffer loses interrupts of idle CPUs and does not count them.
+constexpr std::string_view kLossy = "perf script";
+
+struct Device {
+  double count = 0, hard_us = 0, seconds = 0;
+  bool timed = false;
+  std::map<double, double> by_cpu;  // interrupts of queues
+  std::set<std::string> queues;
+  std::string source, time_source;
+};
+
+struct Machine {
+  std::map<std::string, Device> devices;
+  std::map<double, double> hard_us, soft_us;  // by CPU
+  double timed_seconds = 0;                   // the interval of those
+  double rate_hz = 0;                         // of devices, over the sources that know it
+  std::string rate_source, time_source;
+};
+
+void add_row(const HostTable& table, const std::vector<Cell>& row, Machine& machine) {
+  const std::string role = table.text(row, "role"), source = table.text(row, "source");
+  const double count = table.number(row, "count").value_or(0), cpu = table.number(row, "cpu").value_or(-1);
+  const double seconds = table.number(row, "interval_s").value_or(0);
+  const auto hard = table.number(row, "hard_us"), soft = table.number(row, "soft_us");
+  if ((hard || soft) && seconds > 0) {
+    if (hard) machine.hard_us[cpu] += *hard;
+    if (soft) machine.soft_us[cpu] += *soft;
+    machine.timed_seconds = std::max(machine.timed_seconds, seconds);
+    machine.time_source = source;
+  }
+  const std::string name = table.text(row, "device");
+  if (name.empty()) return;
+  Device& device = machine.devices[name];
+  if (hard && seconds > 0) {
+    device.hard_us += *hard;
+    device.timed = true;
+    device.time_source = source;
+  }
+  device.seconds = std::max(device.seconds, seconds);
+  if (source == kLossy) return;
+  device.count += count;
+  device.source = source;
+  if (seconds > 0) {
+    machine.rate_hz += count / seconds;
+    machine.rate_source = source;
+  }
+  if (role != "queue") return;
+  device.by_cpu[cpu] += count;
+  device.queues.insert(table.text(row, "vector"));
+}
+
+// Over the CPUs that own a queue of the device.
+void judge_balance(const Device& device, const std::string& scope, MetricSet& metrics) {
+  std::vector<double> counts;
+  double total = 0;
+  for (const auto& [cpu, count] : device.by_cpu) {
+    counts.push_back(count);
+    total += count;
+  }
+  add_value(metrics, "irq.queues", scope, static_cast<double>(device.queues.size()), 1, device.source);
+  if (counts.size() < 2 || total < kFewestInterrupts) return;
+  const double busiest = *std::max_element(counts.begin(), counts.end()), middle = *median(counts);
+  const auto n = static_cast<std::int64_t>(total);
+  add_value(metrics, "irq.busiest_share_percent", scope, 100 * busiest / total, n, device.source);
+  if (middle > 0) add_value(metrics, "irq.busiest_over_median", scope, busiest / middle, n, device.source);
+}
+
+void add_device(const std::string& name, const Device& device, MetricSet& metrics) {
+  const std::string scope = "device:" + name;
+  if (!device.source.empty() && device.seconds > 0)
+    add_value(metrics, "irq.rate_hz", scope, device.count / device.seconds, static_cast<std::int64_t>(device.count),
+              device.source);
+  if (device.timed)
+    add_value(metrics, "irq.time_share_percent", scope, 1e-4 * device.hard_us / device.seconds, 1, device.time_source);
+  if (!device.source.empty()) judge_balance(device, scope, metrics);
+}
+
+// Of several machines the larger value.
+void add_largest(const std::string& name, double value, const std::string& source, MetricSet& metrics) {
+  if (const auto known = metrics.value(name, "all"); !known || *known < value)
+    add_value(metrics, name, "all", value, 1, source);
+}
+
+void add_machine(const Machine& machine, MetricSet& metrics) {
+  const auto busiest_percent = [&](const std::map<double, double>& by_cpu) {
+    double most = 0;
+    for (const auto& [cpu, us] : by_cpu) most = std::max(most, us);
+    return 1e-4 * most / machine.timed_seconds;
+  };
+  if (!machine.rate_source.empty()) add_largest("irq.rate_hz", machine.rate_hz, machine.rate_source, metrics);
+  if (!machine.hard_us.empty())
+    add_largest("irq.time_share_percent", busiest_percent(machine.hard_us), machine.time_source, metrics);
+  if (!machine.soft_us.empty())
+    add_largest("softirq.time_share_percent", busiest_percent(machine.soft_us), machine.time_source, metrics);
+}
+
+// "CPU 3 serves 61 % of eth0's 12.4M interrupts": of the device with most of them.
+void name_busiest(const std::vector<std::pair<std::string, const Device*>>& devices, Facts& facts) {
+  for (const auto& [name, device] : devices) {
+    double total = 0;
+    for (const auto& [cpu, count] : device->by_cpu) total += count;
+    if (total < kFewestInterrupts) continue;
+    const auto busiest = std::max_element(device->by_cpu.begin(), device->by_cpu.end(),
+                                          [](const auto& a, const auto& b) { return a.second < b.second; });
+    facts["irq.busiest"] = "CPU " + format_count(busiest->first) + " serves " +
+                           format_percent(100 * busiest->second / total) + " of the " + format_count(total) +
+                           " interrupts of " + name + ", whose queues are on " +
+                           format_count(static_cast<double>(device->by_cpu.size())) + " CPUs";
+    return;
+  }
+}
+
+class IrqPressureAnalyzer final : public Analyzer {
+ public:
+  std::string_view name() const override { return "irq_pressure"; }
+  void summarise(const RankTimeline&, const Inputs&, Summary&) const override {}
+
+  void conclude(const Summary&, const Inputs& inputs, Conclusions& conclusions) const override {
+    const auto series = inputs.series.find("irq");
+    if (series == inputs.series.end()) return;
+    const HostTable table(series->second);
+    std::map<std::string, Machine> machines;
+    for (const auto& row : table.rows()) add_row(table, row, machines[table.text(row, "machine")]);
+
+    std::vector<std::pair<std::string, const Device*>> devices;
+    for (const auto& [machine, seen] : machines)
+      for (const auto& [name, device] : seen.devices)
+        devices.emplace_back(machines.size() > 1 ? machine + "/" + name : name, &device);
+    std::stable_sort(devices.begin(), devices.end(),
+                     [](const auto& a, const auto& b) { return a.second->count > b.second->count; });
+    devices.resize(std::min(devices.size(), kMostDevices));
+    for (const auto& [name, device] : devices) add_device(name, *device, conclusions.metrics);
+    for (const auto& [name, machine] : machines) add_machine(machine, conclusions.metrics);
+    name_busiest(devices, conclusions.facts);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Analyzer> make_irq_pressure() { return std::make_unique<IrqPressureAnalyzer>(); }
+
+}  // namespace gradsync

@@ -1,0 +1,23 @@
+// Whose interrupt it is, and whether it carries the device's work, by the name that the driver gave it. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace gradsync {
+
+enum class VectorRole {
+  queue,    // completions of a queue: the work that is spread over CPUs
+  control,  // configuration, events, administration: one CPU is enough
+  other,    // of no driver in the table, or a line that several devices share
+};
+const char* to_string(VectorRole role);
+
+struct InterruptVector {
+  std::string device;  // "mlx5@0000:1b:00.0", "eth0", "nvme0"; the whole name where the table does not know it
+  VectorRole role = VectorRole::other;
+};
+
+InterruptVector interrupt_vector(std::string_view handlers);
+
+}  // namespace gradsync
