@@ -81,6 +81,7 @@ class ExportImport {
       begin(i);
       NsysImporter importer(from_, from_.catalog.ranks[i], i == 0 ? CountNobody::yes : CountNobody::no, losses_, sink_);
       importer.run();
+      communicates_ = communicates_ || importer.communicates();
       facts(from_.catalog.ranks[i], importer);
     }
     Imported imported;
@@ -135,6 +136,7 @@ class ExportImport {
     else if (!from_.database.has(kRuntimeTable))
       missing("it holds no CUDA calls: launches and host synchronisation are not seen",
               "record with nsys profile --trace=cuda,nvtx");
+    if (!communicates_) missing("no communication was seen: it holds no NCCL kernels and no NCCL ranges", "");
     if (from_.database.has(kGraphTable))
       missing("CUDA graphs were recorded as a whole: kernels and collectives inside them are not seen",
               "record with nsys profile --cuda-graph-trace=node");
@@ -158,6 +160,7 @@ class ExportImport {
   Environment environment_;
   FoundRank name_rank_;
   NsysLosses losses_;
+  bool communicates_ = false;
 };
 
 }  // namespace
