@@ -39,6 +39,8 @@ run_all() {
     printf '\n== reading a Kineto trace ==\n'
     "$build/benchmarks/kineto_read"
   fi
+  printf '\n== reading an Nsight Systems export ==\n'
+  "$build/benchmarks/nsys_read"
 }
 
 mkdir -p results
