@@ -30,7 +30,7 @@ int allow(void*, int action, const char* first, const char* second, const char*,
     case SQLITE_READ:
       return SQLITE_OK;
     case SQLITE_FUNCTION:
-      return second != nullptr && std::string_view(second) == "min" ? SQLITE_OK : SQLITE_DENY;
+      return second != nullptr && std::string_view(second) == "coalesce" ? SQLITE_OK : SQLITE_DENY;
     case SQLITE_PRAGMA:
       return first != nullptr && std::string_view(first) == "table_info" ? SQLITE_OK : SQLITE_DENY;
     default:
@@ -101,14 +101,8 @@ void harden(sqlite3* database) {
 void NsysRows::Finalizer::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 
 NsysRows::NsysRows(sqlite3* database, std::string table, std::string select, std::uint64_t most_rows)
-    : database_(database), table_(std::move(table)), select_(std::move(select)), rows_left_(most_rows) {
-  if (table_.empty()) return;
-  const std::string from = " FROM " + identifier(table_);
-  prepare("SELECT rowid, " + select_ + from);
-  if (statement_ != nullptr) return;
-  resumable_ = false;  // WITHOUT ROWID
-  damage_.clear();
-  prepare("SELECT 0, " + select_ + from);
+    : database_(database), table_(std::move(table)), select_(std::move(select)), most_rows_(most_rows) {
+  if (!table_.empty()) prepare("SELECT " + select_ + " FROM " + identifier(table_));
 }
 
 void NsysRows::prepare(const std::string& sql) {
@@ -121,10 +115,7 @@ void NsysRows::prepare(const std::string& sql) {
 bool NsysRows::next() {
   while (statement_ != nullptr) {
     const int status = sqlite3_step(statement_.get());
-    if (status == SQLITE_ROW && rows_left_-- > 0) {
-      if (resumable_) last_rowid_ = sqlite3_column_int64(statement_.get(), 0);
-      return true;
-    }
+    if (status == SQLITE_ROW && rows_++ < most_rows_) return true;
     if (status == SQLITE_TOOBIG && skip_oversized()) continue;
     if (status == SQLITE_ROW)
       damage_ = "its pages are linked in circles";
@@ -135,36 +126,35 @@ bool NsysRows::next() {
   return false;
 }
 
-// The row that could not be read is the one behind the last one that was.
+// The row that could not be read is the one behind those that were; a table without rowids ends here.
 bool NsysRows::skip_oversized() {
-  if (!resumable_) return false;
-  const std::string behind = last_rowid_ ? " WHERE rowid > " + std::to_string(*last_rowid_) : "";
-  prepare("SELECT min(rowid) FROM " + identifier(table_) + behind);
-  if (statement_ == nullptr || sqlite3_step(statement_.get()) != SQLITE_ROW ||
-      sqlite3_column_type(statement_.get(), 0) != SQLITE_INTEGER)
-    return false;
+  prepare("SELECT rowid FROM " + identifier(table_) + " LIMIT 1 OFFSET " + std::to_string(rows_ + oversized_));
+  if (statement_ == nullptr || sqlite3_step(statement_.get()) != SQLITE_ROW) return false;
   ++oversized_;
-  last_rowid_ = sqlite3_column_int64(statement_.get(), 0);
-  prepare("SELECT rowid, " + select_ + " FROM " + identifier(table_) + " WHERE rowid > " +
-          std::to_string(*last_rowid_));
+  const std::string behind = std::to_string(sqlite3_column_int64(statement_.get(), 0));
+  prepare("SELECT " + select_ + " FROM " + identifier(table_) + " WHERE rowid > " + behind);
   return statement_ != nullptr;
 }
 
+// Asking for the value once is half the price of asking for type and number; one thread uses the connection.
 std::optional<std::int64_t> NsysRows::integer(int column) const {
-  if (sqlite3_column_type(statement_.get(), column + 1) != SQLITE_INTEGER) return std::nullopt;
-  return sqlite3_column_int64(statement_.get(), column + 1);
+  sqlite3_value* value = sqlite3_column_value(statement_.get(), column);
+  if (sqlite3_value_type(value) != SQLITE_INTEGER) return std::nullopt;
+  return sqlite3_value_int64(value);
 }
 
 std::optional<double> NsysRows::real(int column) const {
-  if (sqlite3_column_type(statement_.get(), column + 1) != SQLITE_FLOAT) return std::nullopt;
-  return sqlite3_column_double(statement_.get(), column + 1);
+  sqlite3_value* value = sqlite3_column_value(statement_.get(), column);
+  if (sqlite3_value_type(value) != SQLITE_FLOAT) return std::nullopt;
+  return sqlite3_value_double(value);
 }
 
 std::string_view NsysRows::text(int column) const {
-  const int type = sqlite3_column_type(statement_.get(), column + 1);
+  sqlite3_value* value = sqlite3_column_value(statement_.get(), column);
+  const int type = sqlite3_value_type(value);
   if (type != SQLITE_TEXT && type != SQLITE_BLOB) return {};
-  const void* bytes = sqlite3_column_blob(statement_.get(), column + 1);
-  const int length = sqlite3_column_bytes(statement_.get(), column + 1);
+  const void* bytes = sqlite3_value_blob(value);
+  const int length = sqlite3_value_bytes(value);
   return bytes == nullptr ? std::string_view{}
                           : std::string_view(static_cast<const char*>(bytes), static_cast<std::size_t>(length));
 }
@@ -232,10 +222,22 @@ bool NsysDatabase::is_key(std::string_view table, std::string_view column) const
   return found != tables_.end() && found->second.key == column;
 }
 
+std::string NsysDatabase::expression_of(std::string_view table, std::string_view columns) const {
+  std::string found;
+  int count = 0;
+  while (!columns.empty()) {
+    const std::string_view column = columns.substr(0, columns.find('|'));
+    columns.remove_prefix(std::min(columns.size(), column.size() + 1));
+    if (!has(table, column)) continue;
+    found += (count++ == 0 ? "" : ", ") + identifier(column);
+  }
+  if (count == 0) return "NULL";
+  return count == 1 ? found : "coalesce(" + found + ")";
+}
+
 NsysRows NsysDatabase::rows(std::string_view table, std::span<const std::string_view> columns) const {
   std::string select;
-  for (const std::string_view column : columns)
-    select += (select.empty() ? "" : ", ") + (has(table, column) ? identifier(column) : "NULL");
+  for (const std::string_view column : columns) select += (select.empty() ? "" : ", ") + expression_of(table, column);
   return {database_.get(), has(table) ? std::string(table) : "", select, bytes_ / kFewestRowBytes};
 }
 

@@ -46,9 +46,7 @@ class NsysRows {
   sqlite3* database_;
   std::string table_, select_;
   std::unique_ptr<sqlite3_stmt, Finalizer> statement_;
-  std::optional<std::int64_t> last_rowid_;
-  std::uint64_t rows_left_, oversized_ = 0;
-  bool resumable_ = true;
+  std::uint64_t rows_ = 0, most_rows_, oversized_ = 0;
   std::string damage_;
 };
 
@@ -62,7 +60,8 @@ class NsysDatabase {
   // `id` is the key by which SQLite finds a row at once.
   bool is_key(std::string_view table, std::string_view column) const;
 
-  // Columns that the table does not have are NULL in every row; a table that is missing has no rows.
+  // Columns that the table does not have are NULL in every row; a table that is missing has no rows. "a|b": the first
+  // of several columns that is not NULL.
   NsysRows rows(std::string_view table, std::span<const std::string_view> columns) const;
   // The text of one row, by its key.
   std::optional<std::string> text_of(std::string_view table, std::string_view key, std::string_view column,
@@ -81,6 +80,7 @@ class NsysDatabase {
   NsysDatabase() = default;
   Result<void> find_tables(const std::filesystem::path& path);
   Table columns_of(const std::string& table) const;
+  std::string expression_of(std::string_view table, std::string_view columns) const;
 
   std::unique_ptr<sqlite3, Closer> database_;
   std::map<std::string, Table, std::less<>> tables_;

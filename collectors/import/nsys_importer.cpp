@@ -42,9 +42,7 @@ NsysExport::NsysExport(const NsysDatabase& opened)
       payloads(opened),
       catalog(find_ranks(opened)),
       copy_kinds(read_enum(opened, "ENUM_CUDA_MEMCPY_OPER")),
-      sync_kinds(read_enum(opened, "ENUM_CUPTI_SYNC_TYPE")) {
-  find_nvtx_names();
-}
+      sync_kinds(read_enum(opened, "ENUM_CUPTI_SYNC_TYPE")) {}
 
 NsysImporter::NsysImporter(const NsysExport& from, const NsysRank& rank, CountNobody nobody, NsysLosses& losses,
                            EventSink& sink)
@@ -157,23 +155,16 @@ void NsysImporter::syncs_without_call() {
   }
 }
 
-// Columns 6 to 8: numbers of strings; the text itself in exports that others rewrote.
+// Column 6: the number of a string; the text itself in exports that others rewrote.
 const NsysName* NsysImporter::kernel_name(Row row) {
-  for (const int column : {6, 7, 8}) {
-    const NsysName* name = nullptr;
-    if (const std::optional<std::int64_t> id = row.integer(column))
-      name = names_.by_id(*id);
-    else if (const std::string_view text = row.text(column); !text.empty())
-      name = &names_.by_text(text);
-    if (name != nullptr) return name;
-  }
-  return nullptr;
+  if (const std::optional<std::int64_t> id = row.integer(6)) return names_.by_id(*id);
+  const std::string_view text = row.text(6);
+  return text.empty() ? nullptr : &names_.by_text(text);
 }
 
 void NsysImporter::kernels() {
-  constexpr std::array<std::string_view, 9> columns{"start",         "end",       "deviceId",
-                                                    "globalPid",     "streamId",  "correlationId",
-                                                    "demangledName", "shortName", "mangledName"};
+  constexpr std::array<std::string_view, 7> columns{
+      "start", "end", "deviceId", "globalPid", "streamId", "correlationId", "demangledName|shortName|mangledName"};
   const bool tells_device = from_.database.has(kKernelTable, "deviceId");
   NsysRows rows = from_.database.rows(kKernelTable, columns);
   while (rows.next()) {

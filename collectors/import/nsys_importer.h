@@ -16,10 +16,10 @@
 // Rows are taken in the order they are stored: exports do not promise one, and a timeline sorts by itself.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "collectors/import/nsys_catalog.h"
@@ -39,12 +39,7 @@ struct NsysExport {
   NsysStrings strings;
   NsysPayloads payloads;
   NsysCatalog catalog;
-  std::map<std::int64_t, std::string> copy_kinds, sync_kinds;                              // ENUM_*: id → label
-  std::map<std::pair<std::int64_t, std::int64_t>, std::string> domains;                    // process, domain
-  std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, std::string> categories;  // process, domain, category
-
- private:
-  void find_nvtx_names();
+  std::map<std::int64_t, std::string> copy_kinds, sync_kinds;  // ENUM_*: id → label
 };
 
 // Rows that are nobody's are counted while the first rank is read.
@@ -64,12 +59,23 @@ class NsysImporter {
     Nanoseconds start = 0, end = 0;
     bool has_call = false;
   };
+  // Names of NVTX domains (category 0) and of their categories. Rows have no promised order, so who is in one waits.
+  struct DomainKey {
+    std::int64_t process = 0, domain = 0, category = 0;
+    auto operator<=>(const DomainKey&) const = default;
+  };
+  struct InDomain {
+    std::uint64_t reference = 0;
+    DomainKey key;
+  };
   using Row = const NsysRows&;
 
   void ranges();
   void range(Row row, std::int64_t type, std::int64_t thread);
   void nccl_range(const NsysName& name, Row row, std::int64_t thread, Event& made);
-  void describe(Row row, std::int64_t thread, const Event& made);
+  void payload(Row row, const Event& made);
+  void name_domain_or_category(Row row, std::int64_t type, std::int64_t thread);
+  void add_domains_and_categories();
   void collect_syncs();
   void calls();
   void syncs_without_call();
@@ -96,6 +102,8 @@ class NsysImporter {
   NsysLanes lanes_;
   NcclCalls nccl_;
   std::vector<Sync> syncs_;  // by correlation
+  std::map<DomainKey, NameId> domain_names_;
+  std::vector<InDomain> in_domains_;
   std::uint64_t references_ = 0;
   bool communicates_ = false;
 };

@@ -17,50 +17,66 @@ enum Column {
   text_id,
   domain_id,
   category,
-  uint64_value,
-  int64_value,
-  uint32_value,
-  int32_value,
-  double_value,
-  float_value,
+  whole_value,
+  real_value,
   json_text,
   binary_data,
 };
-constexpr std::array<std::string_view, 16> kColumns{
-    "start",       "end",        "eventType",   "globalTid",  "text",        "textId",     "domainId", "category",
-    "uint64Value", "int64Value", "uint32Value", "int32Value", "doubleValue", "floatValue", "jsonText", "binaryData"};
-
-constexpr std::string_view kNcclDomain = "NCCL";
+constexpr std::array<std::string_view, 12> kColumns{"start",
+                                                    "end",
+                                                    "eventType",
+                                                    "globalTid",
+                                                    "text",
+                                                    "textId",
+                                                    "domainId",
+                                                    "category",
+                                                    "uint64Value|int64Value|uint32Value|int32Value",
+                                                    "doubleValue|floatValue",
+                                                    "jsonText",
+                                                    "binaryData"};
 
 }  // namespace
-
-void NsysExport::find_nvtx_names() {
-  constexpr std::size_t kMostNames = 1 << 16;
-  constexpr std::array<std::string_view, 6> columns{"eventType", "globalTid", "domainId", "category", "text", "textId"};
-  NsysRows rows = database.rows(kNvtxTable, columns);
-  while (rows.next()) {
-    const std::optional<std::int64_t> type = rows.integer(0), thread = rows.integer(1);
-    if ((type != kNvtxDomain && type != kNvtxCategory) || !thread) continue;
-    if (domains.size() + categories.size() >= kMostNames) break;
-    std::string name = clean_text(rows.text(4));
-    if (name.empty() && rows.integer(5)) name = clean_text(strings.find(*rows.integer(5)).value_or(""));
-    const std::int64_t process = process_of(*thread), domain = rows.integer(2).value_or(0);
-    if (name.empty()) continue;
-    if (type == kNvtxDomain)
-      domains[{process, domain}] = std::move(name);
-    else
-      categories[{process, domain, rows.integer(3).value_or(0)}] = std::move(name);
-  }
-}
 
 void NsysImporter::ranges() {
   NsysRows rows = from_.database.rows(kNvtxTable, kColumns);
   while (rows.next()) {
     const std::int64_t type = rows.integer(event_type).value_or(0);
+    const bool names = type == kNvtxDomain || type == kNvtxCategory;
+    if (!names && !is_nvtx_range(type) && type != kNvtxMark) continue;
     std::optional<std::int64_t> thread = rows.integer(thread_id);
-    if ((is_nvtx_range(type) || type == kNvtxMark) && owns_thread(kNvtxTable, thread)) range(rows, type, *thread);
+    if (!owns_thread(kNvtxTable, thread)) continue;
+    if (names)
+      name_domain_or_category(rows, type, *thread);
+    else
+      range(rows, type, *thread);
   }
   losses_.ended(kNvtxTable, rows);
+  add_domains_and_categories();
+}
+
+void NsysImporter::name_domain_or_category(Row row, std::int64_t type, std::int64_t thread) {
+  constexpr std::size_t kMostNames = 1 << 16;
+  const std::string_view own = row.text(text);
+  const NsysName* name = own.empty() ? names_.by_id(row.integer(text_id).value_or(-1)) : &names_.by_text(own);
+  if (name == nullptr || domain_names_.size() >= kMostNames) return;
+  const std::int64_t number = type == kNvtxCategory ? row.integer(category).value_or(0) : 0;
+  if (type == kNvtxCategory && number == 0) return;
+  domain_names_[{process_of(thread), row.integer(domain_id).value_or(0), number}] = name->known->id;
+}
+
+void NsysImporter::add_domains_and_categories() {
+  for (const InDomain& one : in_domains_) {
+    const auto domain = domain_names_.find({one.key.process, one.key.domain, 0});
+    if (one.key.domain != 0 && domain != domain_names_.end())
+      sink_.attribute(one.reference, names_.id("domain"), domain->second);
+    if (one.key.category == 0) continue;
+    const auto named = domain_names_.find(one.key);
+    if (named == domain_names_.end())
+      sink_.attribute(one.reference, names_.id("category"), one.key.category);
+    else
+      sink_.attribute(one.reference, names_.id("category"), named->second);
+  }
+  in_domains_ = {};
 }
 
 void NsysImporter::range(Row row, std::int64_t type, std::int64_t thread) {
@@ -88,8 +104,11 @@ void NsysImporter::range(Row row, std::int64_t type, std::int64_t thread) {
     made.kind = Kind::collective;
     made.name = names_.id(name->known->spanning);
   }
-  if (!name->framework_operator) return describe(row, thread, made);
   give(made);
+  if (name->framework_operator) return;
+  const DomainKey key{process_of(thread), row.integer(domain_id).value_or(0), row.integer(category).value_or(0)};
+  if (key.domain != 0 || key.category != 0) in_domains_.push_back({made.reference, key});
+  payload(row, made);
 }
 
 // With kernels in the export the kernel is the collective and this only its launch; without them it is all there is.
@@ -111,28 +130,11 @@ void NsysImporter::nccl_range(const NsysName& name, Row row, std::int64_t thread
   give(made);
 }
 
-void NsysImporter::describe(Row row, std::int64_t thread, const Event& made) {
-  Event event = made;
-  const std::int64_t process = process_of(thread), domain = row.integer(domain_id).value_or(0);
-  const auto named = from_.domains.find({process, domain});
-  const bool has_domain = domain != 0 && named != from_.domains.end();
-  if (has_domain && named->second == kNcclDomain) event.source = Source::nccl_nvtx;
-  give(event);
-  if (has_domain && event.source == Source::nvtx)
-    sink_.attribute(event.reference, names_.id("domain"), names_.id(named->second));
-  if (const std::int64_t number = row.integer(category).value_or(0); number != 0) {
-    const auto found = from_.categories.find({process, domain, number});
-    if (found == from_.categories.end())
-      sink_.attribute(event.reference, names_.id("category"), number);
-    else
-      sink_.attribute(event.reference, names_.id("category"), names_.id(found->second));
-  }
-  for (const Column column : {uint64_value, int64_value, uint32_value, int32_value})
-    if (const std::optional<std::int64_t> value = row.integer(column))
-      sink_.attribute(event.reference, names_.id("payload"), *value);
-  for (const Column column : {double_value, float_value})
-    if (const std::optional<double> value = row.real(column))
-      sink_.attribute(event.reference, names_.id("payload.float64"), std::bit_cast<std::int64_t>(*value));
+void NsysImporter::payload(Row row, const Event& made) {
+  if (const std::optional<std::int64_t> value = row.integer(whole_value))
+    sink_.attribute(made.reference, names_.id("payload"), *value);
+  if (const std::optional<double> value = row.real(real_value))
+    sink_.attribute(made.reference, names_.id("payload.float64"), std::bit_cast<std::int64_t>(*value));
 }
 
 }  // namespace gradsync

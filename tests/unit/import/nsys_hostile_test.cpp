@@ -79,7 +79,7 @@ TEST_CASE("rows without a device are nobody's; without a process they belong to 
 
 TEST_CASE("numbers at the end of their range, streams and names of the wrong type") {
   const auto got = with_rows("(0, 9223372036854775807, 0, -7, -1, " + pid() +
-                             ", 999, 'short', NULL), (1, 2, 0, 9223372036854775807, 'x', " + pid() +
+                             ", NULL, 'short', NULL), (1, 2, 0, 9223372036854775807, 'x', " + pid() +
                              ", NULL, NULL, NULL), (3, 4, 0, NULL, NULL, " + pid() + ", x'ff00', NULL, NULL)");
   REQUIRE(got.result);
   const test::KeptEvents& rank = got.sink.ranks.at(0);
