@@ -32,7 +32,7 @@ struct Environment {
   std::string world_size;
 };
 
-// Rows of META_DATA_CAPTURE: PROCESS_0:ENVIRONMENT_VARIABLE, RANK="3". It is that of the command nsys started.
+// Rows of META_DATA_CAPTURE: PROCESS_0:ENVIRONMENT_VARIABLE, RANK="3". It is that of the command which nsys started.
 Environment read_environment(const NsysDatabase& database) {
   constexpr std::array<std::string_view, 2> columns{"name", "value"};
   Environment environment;
@@ -51,6 +51,8 @@ Environment read_environment(const NsysDatabase& database) {
     if (const auto rank = number("RANK=")) environment.rank = valid_rank(rank);
     if (const auto size = number("WORLD_SIZE="); size && *size > 0) environment.world_size = std::to_string(*size);
   }
+  // Some containers say RANK=0 and WORLD_SIZE=1 to every process of a job: that is no rank.
+  if (environment.world_size.empty() || environment.world_size == "1") return {};
   return environment;
 }
 

@@ -125,7 +125,10 @@ TEST_CASE("the rank of a file with one: by the environment that nsys recorded, e
   CHECK(by_environment.result->ranks == "9 (RANK in the export)");
   CHECK(by_environment.sink.ranks[0].facts.at("rank") == "9");
   CHECK(by_environment.sink.ranks[0].facts.at("world_size") == "16");
-  const test::NsysFile named(small_job(), "report_rank3.sqlite");
+  const std::string alone =
+      "CREATE TABLE META_DATA_CAPTURE (name TEXT, value TEXT); INSERT INTO META_DATA_CAPTURE VALUES"
+      "('PROCESS_0:ENVIRONMENT_VARIABLE', 'RANK=\"0\"'), ('PROCESS_0:ENVIRONMENT_VARIABLE', 'WORLD_SIZE=\"1\"');";
+  const test::NsysFile named(small_job() + alone, "report_rank3.sqlite");
   const auto by_name = test::import_export(named.path());
   CHECK(by_name.result->ranks == "3 (file name)");
   CHECK(by_name.sink.ranks[0].facts.at("rank") == "3");
