@@ -39,6 +39,8 @@ class StragglerAnalyzer final : public Analyzer {
   void summarise(const RankTimeline& rank, const Inputs& inputs, Summary& summary) const override {
     const GradientPath path = find_gradient_path(rank, inputs);
     Series& table = summary.table(kReady, {"rank", "step", "time_ns"});
+    // Steps that were found by repetition begin at whatever repeats on this rank: step 5 of one rank is not that of another.
+    if (rank.step_source == StepSource::repetition) return;
     for (const StepSpan& step : rank.steps) {
       if (!step.counted()) continue;
       const Nanoseconds ready = ready_time(rank, observe(rank, step, path), path);

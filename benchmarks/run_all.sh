@@ -41,6 +41,8 @@ run_all() {
   fi
   printf '\n== analysing traces ==\n'
   "$python" ./vs_hta.py "$build/gradsync-doctor"
+  printf '\n== reading an Nsight Systems export ==\n'
+  "$build/benchmarks/nsys_read"
 }
 
 mkdir -p results

@@ -5,6 +5,7 @@
 #include "collectors/import/nccl_log.h"
 #include "collectors/import/nccl_tests_json.h"
 #include "collectors/import/perf_format.h"
+#include "collectors/import/nsys_format.h"
 
 namespace gradsync {
 
@@ -19,6 +20,7 @@ const std::vector<FileFormat>& file_formats() {
       {"perf sched latency", is_perf_latency, import_perf_latency},
       {"perf sched timehist", is_perf_timehist, import_perf_timehist},
       {"perf script", is_perf_script, import_perf_script},
+      {"Nsight Systems export", is_nsys_export, import_nsys_export},
   };
   return formats;
 }

@@ -41,3 +41,23 @@ TEST_CASE("the host of a GPU job runs ahead of its device: when it is done with 
                             "\nrange optimizer @90000..@100000");
   CHECK_FALSE(analyze(text).metrics.value("straggler.late_ms", "rank:1").has_value());
 }
+
+//   rank 0   a         all_reduce            a         all_reduce            steps found: a … a
+//   rank 1        c    all_reduce                 c    all_reduce            steps found: c … c, or all_reduce … all_reduce
+TEST_CASE("steps found by repetition begin anywhere in a rank's step: their numbers are not compared") {
+  std::string text;
+  for (const auto& [number, marker] : {std::pair{0, 10000}, {1, 60000}}) {
+    text += "process host=n pid=" + std::to_string(number + 1) + "\nfact rank=" + std::to_string(number) +
+            " world_size=2 device=cuda\n";
+    for (int step = 0; step < 30; ++step) {
+      const auto at = [step](int us) { return std::to_string(100000 * (step + 1) + us); };
+      text += "collective all_reduce " + at(50000) + ".." + at(59000) + " stream=8 source=profiler\n";
+      if (step > 0) text += "kernel k " + at(marker) + ".." + at(marker + 9000) + " stream=7 source=profiler\n";
+    }
+  }
+  const std::vector<RankTimeline> ranks = test::timelines(text);
+  REQUIRE(ranks.size() == 2);
+  REQUIRE(ranks[0].step_source == StepSource::repetition);
+  REQUIRE(ranks[0].steps[0].start % 100'000'000 != ranks[1].steps[0].start % 100'000'000);
+  CHECK_FALSE(analyze(text).metrics.value("straggler.late_ms", "rank:1").has_value());
+}
