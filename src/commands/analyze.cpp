@@ -57,7 +57,7 @@ class AnalyzeCommand final : public Command {
     if (!job) return job.error();
     job->inputs.run.command_line = paths_;
     std::move(named->left_out.begin(), named->left_out.end(), std::back_inserter(job->inputs.coverage));
-    Report report = conclude(job->ranks, std::move(job->inputs), rules, options);
+    Report report = conclude(std::move(job->ranks), std::move(job->inputs), rules, options);
     report.command = "analyze";
     return report;
   }
