@@ -168,18 +168,17 @@ CommSplits split_communication(const Summary& summary, const LastArrivals& arriv
 }
 
 std::map<std::string, double> parts_ms(const StepRow& row, const CommSplits& splits) {
-  const double scale =
-      row[StepColumn::comm] > 0 ? row.ms(StepColumn::comm) / static_cast<double>(row[StepColumn::comm]) : 0;
+  const std::int64_t comm = row[StepColumn::comm];
+  const double scale = comm > 0 ? row.ms(StepColumn::comm) / static_cast<double>(comm) : 0;
   const CommSplit split = splits.of(row);
-  const double peer_wait = static_cast<double>(split.peer_wait) * scale;
-  const double transfer = static_cast<double>(split.transfer) * scale;
+  const auto share = [scale](Nanoseconds part) { return static_cast<double>(part) * scale; };
   return {{"compute", row.ms(StepColumn::compute)},
           {"compress", row.ms(StepColumn::compress)},
           {"decompress", row.ms(StepColumn::decompress)},
-          {"comm_peer_wait", peer_wait},
+          {"comm_peer_wait", share(split.peer_wait)},
           {"comm_startup", 0},
-          {"comm_transfer", transfer},
-          {"comm_unsplit", std::max(0.0, row.ms(StepColumn::comm) - peer_wait - transfer)},
+          {"comm_transfer", share(split.transfer)},
+          {"comm_unsplit", share(comm - split.peer_wait - split.transfer)},
           {"memcpy", row.ms(StepColumn::memcpy)},
           {"host_sync", row.ms(StepColumn::host_sync)},
           {"launch", row.ms(StepColumn::launch)},
@@ -285,6 +284,7 @@ class AttributionAnalyzer final : public Analyzer {
       if (!phase && !measured(name, on_device, splits)) continue;
       if (phase && on_device) continue;
       if (name == "phase.gradient" && sums[name] == 0) continue;
+      if (name == "comm_unsplit" && splits.transfer_known && sums[name] == 0) continue;  // nothing is left over
       const double part = scale * sums[name];
       if (!phase) attribution.parts_ms[name] = part;
       if (inflation > kMostInflation && follows_the_host(name)) {

@@ -67,7 +67,7 @@ class RankTimeline {
   std::vector<Event> events;    // by start, then reference
   std::vector<StepSpan> steps;  // by start; disjoint
   Facts facts;
-  std::optional<double> clock_residual_us;  // of its deep windows, worst
+  std::optional<double> clock_residual_us;  // of its deep windows and of the alignment with other ranks, worst
   std::optional<LaneId> training_lane;      // the thread that runs backward
   std::string clock;                        // whose stamps these are; ranks of one name need no alignment
   std::vector<SharedCollective> shared;     // by event

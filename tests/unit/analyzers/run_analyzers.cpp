@@ -4,6 +4,7 @@
 
 #include "analyzers/analyzers.h"
 #include "src/timeline/builder.h"
+#include "src/timeline/join_ranks.h"
 #include "tests/support/text_events.h"
 
 namespace gradsync::test {
@@ -23,8 +24,9 @@ std::vector<std::unique_ptr<Analyzer>> analyzers_in_order() {
 }
 
 Conclusions analyze(const std::string& text) {
-  const std::vector<RankTimeline> ranks = timelines(text);
-  const Inputs inputs;
+  std::vector<RankTimeline> ranks = timelines(text);
+  Inputs inputs;
+  inputs.one_clock = join_ranks(ranks).clocks.state != ClockState::apart;
   Summary all;
   const auto analyzers = analyzers_in_order();
   for (const RankTimeline& rank : ranks)
