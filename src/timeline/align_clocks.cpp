@@ -13,18 +13,19 @@ namespace {
 
 constexpr double kMostDrift = 1e-3;  // no two clocks that count nanoseconds run further apart
 
-// Half of the pairs stand in this band around the line.
+// A third of the pairs stand in this band around the line.
 struct Band {
   double low = 0, high = 0;
 };
 
-Band narrowest_half(std::vector<double> values) {
+// A third: measured on two loaded hosts with a known offset, half of the pairs were off by 1 ms, a third by 30 us.
+Band narrowest_third(std::vector<double> values) {
   std::sort(values.begin(), values.end());
-  const std::size_t half = (values.size() + 1) / 2;
+  const std::size_t third = (values.size() + 2) / 3;
   std::size_t best = 0;
-  for (std::size_t i = 0; i + half <= values.size(); ++i)
-    if (values[i + half - 1] - values[i] < values[best + half - 1] - values[best]) best = i;
-  return {values[best], values[best + half - 1]};
+  for (std::size_t i = 0; i + third <= values.size(); ++i)
+    if (values[i + third - 1] - values[i] < values[best + third - 1] - values[best]) best = i;
+  return {values[best], values[best + third - 1]};
 }
 
 // Median of the slopes between each end and the one half the run later: late ends on either side do not move it.
@@ -224,7 +225,7 @@ ClockLine fit_clock(const std::vector<EndPair>& pairs) {
   }
   Line fit{0, typical_slope(t, x)};
   for (std::size_t i = 0; i < t.size(); ++i) left.push_back(x[i] - fit.slope * t[i]);
-  fit = least_squares(t, x, fit, narrowest_half(left));
+  fit = least_squares(t, x, fit, narrowest_third(left));
   for (std::size_t i = 0; i < t.size(); ++i) left[i] = std::abs(x[i] - fit.offset - fit.slope * t[i]);
   line.offset = base + static_cast<Nanoseconds>(std::llround(fit.offset));
   line.drift = fit.slope;

@@ -2,7 +2,7 @@
 // barrier ends on all its ranks together, because nobody has the result before everybody gave his part.
 //
 //   x = end here − end there          ·      ·   woken late here
-//                              · ··  · ··· ··  ·  ·         the narrowest band that holds half of the points:
+//                              · ··  · ··· ··  ·  ·         the narrowest band that holds a third of the points:
 //                        ─·─··──·─··──·─·──·──··─·──        offset + drift · t, a line of least squares through it
 //                          ·    ·            ·   woken late there
 //
