@@ -7,7 +7,7 @@
 namespace gradsync {
 namespace {
 
-constexpr double kWaitThatMatters = 0.01;          // of the median step
+constexpr double kWaitThatMatters = 0.01;           // of the median step
 constexpr Nanoseconds kWaitWithoutSteps = 100'000;  // where no step was found
 
 Nanoseconds wait_that_matters(const std::vector<RankTimeline>& ranks) {

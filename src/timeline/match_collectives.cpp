@@ -13,7 +13,7 @@ namespace gradsync {
 namespace {
 
 constexpr std::int64_t kFarthestShift = 256;  // profilers of one job start within a few steps of each other
-constexpr std::size_t kPairsLookedAt = 512;   // enough to tell a right shift from a wrong one
+constexpr std::size_t kPairsLookedAt = 128;   // enough to tell a right shift from a wrong one
 constexpr Nanoseconds kLatest = 4'000'000'000'000'000'000;  // differences of stamps up to it do not overflow
 constexpr double kFewestThatAgree = 0.95;                   // of the operations at a shift
 
