@@ -53,6 +53,8 @@ class TrackFinder {
       : rank_(rank), index_(index), channels_(channels) {}
 
   void run() {
+    host_runs_ahead_ = rank_.fact("device") == "cuda";
+    ddp_ = rank_.fact("framework") == "ddp";
     name_streams();
     for (std::size_t i = 0; i < rank_.events.size(); ++i) {
       const Event& event = rank_.events[i];
@@ -77,9 +79,9 @@ class TrackFinder {
 
   void add_collective(std::size_t index, const Event& event) {
     // A call that only queues the work, or a host's range around it, tells neither arrival nor completion.
-    if (event.start < 0 || event.end <= event.start || event.end > kLatest || event.has(kFlagExtrapolated) ||
-        event.source == Source::nvtx)
-      return;
+    if (event.has(kFlagExtrapolated) || event.source == Source::nvtx) return;
+    if (event.source == Source::torch_hook && host_runs_ahead_) return;
+    if (event.start < 0 || event.end <= event.start || event.end > kLatest) return;
     Track& track = tracks_[channel_of(event)];
     if (track.entries.empty()) {
       track.rank = index_;
@@ -105,7 +107,7 @@ class TrackFinder {
   // Of a plain DDP job Python sees no all-reduce before torch 2.15; but its backward returns when the last one is done.
   void look_at_range(std::size_t index, const Event& event) {
     if (event.phase == Phase::forward) synchronises_ = rank_.integer(event, "ddp_sync").value_or(1) != 0;
-    if (event.phase != Phase::backward || !synchronises_ || rank_.fact("framework") != "ddp") return;
+    if (event.phase != Phase::backward || !synchronises_ || !ddp_ || host_runs_ahead_) return;
     const Nanoseconds ready = rank_.integer(event, "compute_end_ns").value_or(0);
     const std::int64_t step = step_number(event.start);
     if (event.start < 0 || event.end > kLatest || ready <= event.start || ready > event.end || step < 0) return;
@@ -128,6 +130,8 @@ class TrackFinder {
   std::set<std::uint32_t> streams_;
   std::map<std::string, Track> tracks_;
   std::map<std::int64_t, Entry> backward_;  // the last of each step
+  bool host_runs_ahead_ = false;            // of its device: what the host saw says nothing about the gradients
+  bool ddp_ = false;
   bool synchronises_ = true;
 };
 

@@ -120,6 +120,12 @@ TEST_CASE("backward of plain DDP ends with its last all-reduce; inside no_sync i
   }
 }
 
+TEST_CASE("what the host of a GPU job saw of a collective tells nothing about its device") {
+  std::vector<RankTimeline> ranks = build({{0, {"a"}}, {1, {"b"}}});
+  for (RankTimeline& rank : ranks) rank.facts["device"] = "cuda";
+  CHECK(match_collectives(ranks).collectives.empty());
+}
+
 TEST_CASE("stamps of a damaged file take no part") {
   TimelineBuilder builder;
   for (int rank = 0; rank < 2; ++rank) {
