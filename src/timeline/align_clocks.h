@@ -3,13 +3,14 @@
 //
 //   x = end here − end there          ·      ·   woken late here
 //                              · ··  · ··· ··  ·  ·         the narrowest band that holds a third of the points:
-//                        ─·─··──·─··──·─·──·──··─·──        offset + drift · t, a line of least squares through it
+//                        ─·─··──·─··──·─·──·──··─·──        offset + drift · t, drift as far as crystals go, 200 ppm
 //                          ·    ·            ·   woken late there
 //
 // Both ends can be seen late (a thread that was not woken at once), so neither the upper nor the lower edge of the
 // points is the truth: it lies where they are dense. The residual is what the line leaves, 90 % of the ends are within.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,8 +34,8 @@ struct ClockLine {
   Nanoseconds map(Nanoseconds time) const;
 };
 
-// In order of time, kFewestSharedEnds or more.
-ClockLine fit_clock(const std::vector<EndPair>& pairs);
+// In order of time, kFewestSharedEnds or more. Nothing where they lie along a line that no clock runs.
+std::optional<ClockLine> fit_clock(const std::vector<EndPair>& pairs);
 
 enum class ClockState { shared, aligned, apart };  // one from the start; made one here; not comparable
 
