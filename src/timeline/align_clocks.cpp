@@ -33,7 +33,7 @@ struct Points {
 };
 
 // The narrowest band along a slope that holds a third of the points.
-// A third: measured on two loaded hosts with a known offset, half of the points were off by 1 ms, a third by 30 us.
+// A third: in one recording of two hosts with a known offset, half of the points were off by 1 ms, a third by 30 us.
 struct Band {
   double slope = 0, low = 0, high = 0;
   double width() const { return high - low; }
