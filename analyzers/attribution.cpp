@@ -12,7 +12,8 @@
 namespace gradsync {
 namespace {
 
-constexpr std::string_view kBlockedTable = "blocked";   // rank, step, key, start, end: claimed stretches of comm
+constexpr std::string_view kBlockedTable =
+    "blocked";  // rank, step, key, start, end, peers_ready, complete: stretches of comm
 constexpr std::string_view kArrivalTable = "arrivals";  // rank, key, time: when the rank was ready for the collective
 
 const std::vector<std::string> kReportClasses{
@@ -27,7 +28,8 @@ class StepSummariser {
       : rank_(rank),
         path_(path),
         steps_(summary.table(kStepTable, step_columns())),
-        blocked_(summary.table(kBlockedTable, {"rank", "step", "key", "start_ns", "end_ns"})),
+        blocked_(
+            summary.table(kBlockedTable, {"rank", "step", "key", "start_ns", "end_ns", "peers_ready_ns", "complete"})),
         arrivals_(summary.table(kArrivalTable, {"rank", "key", "time_ns"})) {}
 
   void add(const StepSpan& step) {
@@ -87,8 +89,8 @@ class StepSummariser {
       const IntervalSet mine = clip(left, blocked.interval);
       left = subtract(left, mine);
       for (const Interval& piece : mine.intervals())
-        blocked_.rows.push_back(
-            {whole(rank_.rank), whole(step.number), blocked.key, whole(piece.start), whole(piece.end)});
+        blocked_.rows.push_back({whole(rank_.rank), whole(step.number), blocked.key, whole(piece.start),
+                                 whole(piece.end), whole(blocked.peers_ready), whole(blocked.complete)});
       if (blocked.key != 0 && blocked.arrival != 0)
         arrivals_.rows.push_back({whole(rank_.rank), blocked.key, whole(blocked.arrival)});
     }
@@ -130,38 +132,53 @@ class LastArrivals {
   std::map<std::int64_t, std::int64_t> last_;
 };
 
+// Of the communication of one step: until the last peer was ready, after it, and what cannot be told apart.
 struct CommSplit {
-  Nanoseconds peer_wait = 0, unsplit = 0;
+  Nanoseconds peer_wait = 0, transfer = 0;
 };
 
-using StepKey = std::pair<std::int64_t, std::int64_t>;  // rank, step
+struct CommSplits {
+  std::map<std::pair<std::int64_t, std::int64_t>, CommSplit> by_step;  // rank, step
+  bool wait_known = false, transfer_known = false;                     // of any stretch
+  CommSplit of(const StepRow& row) const {
+    const auto found = by_step.find({row[StepColumn::rank], row[StepColumn::step]});
+    return found == by_step.end() ? CommSplit{} : found->second;
+  }
+};
 
-std::map<StepKey, CommSplit> split_communication(const Summary& summary, const LastArrivals& arrivals) {
-  std::map<StepKey, CommSplit> splits;
+CommSplits split_communication(const Summary& summary, const LastArrivals& arrivals) {
+  CommSplits splits;
   const Series* table = summary.find(kBlockedTable);
   if (table == nullptr) return splits;
   for (const auto& row : table->rows) {
     const auto cell = [&row](std::size_t i) { return std::get<std::int64_t>(row[i]); };
-    CommSplit& split = splits[{cell(0), cell(1)}];
+    CommSplit& split = splits.by_step[{cell(0), cell(1)}];
     const Nanoseconds start = cell(3), end = cell(4);
-    const std::optional<Nanoseconds> last = arrivals.of(cell(2));
-    const Nanoseconds waited = last ? std::clamp(*last, start, end) - start : 0;
+    const std::optional<Nanoseconds> told = arrivals.of(cell(2));
+    const Nanoseconds last = told.value_or(cell(5));
+    if (last == 0) continue;
+    const Nanoseconds waited = std::clamp(last, start, end) - start;
+    splits.wait_known = true;
     split.peer_wait += waited;
-    split.unsplit += end - start - waited;
+    if (!told && cell(6) == 0) continue;  // a rank that is not here may have come later still
+    splits.transfer_known = true;
+    split.transfer += end - start - waited;
   }
   return splits;
 }
 
-std::map<std::string, double> parts_ms(const StepRow& row, const std::map<StepKey, CommSplit>& splits) {
-  const auto found = splits.find({row[StepColumn::rank], row[StepColumn::step]});
-  const double peer_wait = found == splits.end() ? 0 : static_cast<double>(found->second.peer_wait) * 1e-6;
+std::map<std::string, double> parts_ms(const StepRow& row, const CommSplits& splits) {
+  const std::int64_t comm = row[StepColumn::comm];
+  const double scale = comm > 0 ? row.ms(StepColumn::comm) / static_cast<double>(comm) : 0;
+  const CommSplit split = splits.of(row);
+  const auto share = [scale](Nanoseconds part) { return static_cast<double>(part) * scale; };
   return {{"compute", row.ms(StepColumn::compute)},
           {"compress", row.ms(StepColumn::compress)},
           {"decompress", row.ms(StepColumn::decompress)},
-          {"comm_peer_wait", peer_wait},
+          {"comm_peer_wait", share(split.peer_wait)},
           {"comm_startup", 0},
-          {"comm_transfer", 0},
-          {"comm_unsplit", row.ms(StepColumn::comm) - peer_wait},
+          {"comm_transfer", share(split.transfer)},
+          {"comm_unsplit", share(comm - split.peer_wait - split.transfer)},
           {"memcpy", row.ms(StepColumn::memcpy)},
           {"host_sync", row.ms(StepColumn::host_sync)},
           {"launch", row.ms(StepColumn::launch)},
@@ -170,11 +187,12 @@ std::map<std::string, double> parts_ms(const StepRow& row, const std::map<StepKe
           {"idle", row.ms(StepColumn::idle)}};
 }
 
-// Classes that were not measured here are absent. The start-up part needs a fabric fit, the wait for peers a common
-// clock; kernels are not told apart by their names, so on a device compression is part of compute.
-bool measured(const std::string& name, bool on_device, bool peers_known) {
-  if (name == "comm_startup" || name == "comm_transfer" || name == "sched_irq") return false;
-  if (name == "comm_peer_wait") return peers_known;
+// Classes that were not measured here are absent. The start-up part needs a fabric fit; kernels are not told apart by
+// their names, so on a device compression is part of compute.
+bool measured(const std::string& name, bool on_device, const CommSplits& splits) {
+  if (name == "comm_startup" || name == "sched_irq") return false;
+  if (name == "comm_peer_wait") return splits.wait_known;
+  if (name == "comm_transfer") return splits.transfer_known;
   if (name == "compress" || name == "decompress") return !on_device;
   if (name == "memcpy" || name == "host_sync" || name == "launch") return on_device;
   return true;
@@ -198,17 +216,15 @@ class AttributionAnalyzer final : public Analyzer {
 
   void conclude(const Summary& all, const Inputs& inputs, Conclusions& conclusions) const override {
     if (counted_steps(all).empty()) return;
-    const std::map<StepKey, CommSplit> splits = split_communication(all, LastArrivals(all, inputs.one_clock));
-    const bool peers_known = inputs.one_clock && ranks_in(all).size() > 1;
-    for (const int rank : ranks_in(all)) add_scope(all, rank, splits, peers_known, conclusions);
-    add_scope(all, -1, splits, peers_known, conclusions);
+    const CommSplits splits = split_communication(all, LastArrivals(all, inputs.one_clock));
+    for (const int rank : ranks_in(all)) add_scope(all, rank, splits, conclusions);
+    add_scope(all, -1, splits, conclusions);
     add_steps_series(all, splits, conclusions);
   }
 
  private:
   // The contract's series `steps`: every step but the warm-up, one column per class.
-  static void add_steps_series(const Summary& all, const std::map<StepKey, CommSplit>& splits,
-                               Conclusions& conclusions) {
+  static void add_steps_series(const Summary& all, const CommSplits& splits, Conclusions& conclusions) {
     Series& series = conclusions.series["steps"];
     series.name = "steps";
     series.columns = {"rank", "step", "variant", "deep", "time_ms"};
@@ -235,8 +251,7 @@ class AttributionAnalyzer final : public Analyzer {
   }
 
   // Reported part = median step × Σ part ÷ Σ step, so that the parts add up to the median step.
-  static void add_scope(const Summary& all, int rank, const std::map<StepKey, CommSplit>& splits, bool peers_known,
-                        Conclusions& conclusions) {
+  static void add_scope(const Summary& all, int rank, const CommSplits& splits, Conclusions& conclusions) {
     const std::string scope = rank < 0 ? "all" : "rank:" + std::to_string(rank);
     std::map<std::string, StepMeans> samples;  // scope all: an observation is a step, the mean over ranks
     std::map<std::string, double> sums;
@@ -266,9 +281,10 @@ class AttributionAnalyzer final : public Analyzer {
     Attribution attribution{scope, "median", {}, {}, inflation > kMostInflationForTimes};
     for (const auto& [name, means] : samples) {
       const bool phase = name.starts_with("phase.");
-      if (!phase && !measured(name, on_device, peers_known)) continue;
+      if (!phase && !measured(name, on_device, splits)) continue;
       if (phase && on_device) continue;
       if (name == "phase.gradient" && sums[name] == 0) continue;
+      if (name == "comm_unsplit" && splits.transfer_known && sums[name] == 0) continue;  // nothing is left over
       const double part = scale * sums[name];
       if (!phase) attribution.parts_ms[name] = part;
       if (inflation > kMostInflation && follows_the_host(name)) {

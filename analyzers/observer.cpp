@@ -15,13 +15,13 @@ class ObserverAnalyzer final : public Analyzer {
   std::string_view name() const override { return "observer"; }
 
   void summarise(const RankTimeline& rank, const Inputs&, Summary& summary) const override {
+    if (rank.clock_residual_us)
+      summary.table("clock", {"rank", "residual_us"})
+          .rows.push_back({std::int64_t{rank.rank}, *rank.clock_residual_us});
     const Nanoseconds observed = rank.last_time() - rank.first_time();
     if (rank.process.self_ns == 0 || observed <= 0) return;
     summary.table("observer", {"rank", "self_ns", "observed_ns"})
         .rows.push_back({std::int64_t{rank.rank}, static_cast<std::int64_t>(rank.process.self_ns), observed});
-    if (rank.clock_residual_us)
-      summary.table("clock", {"rank", "residual_us"})
-          .rows.push_back({std::int64_t{rank.rank}, *rank.clock_residual_us});
   }
 
   void conclude(const Summary& all, const Inputs& inputs, Conclusions& conclusions) const override {
@@ -43,10 +43,10 @@ class ObserverAnalyzer final : public Analyzer {
         const double residual = std::get<double>(row[1]);
         worst = std::max(worst, residual);
         add_value(conclusions.metrics, "clock.residual_us", "rank:" + std::to_string(std::get<std::int64_t>(row[0])),
-                  residual, 1, "deep window");
+                  residual, 1, "clock pairs");
       }
       add_value(conclusions.metrics, "clock.residual_us", "all", worst, static_cast<std::int64_t>(table->rows.size()),
-                "deep window");
+                "clock pairs");
     }
   }
 

@@ -59,7 +59,9 @@ class OverlapAnalyzer final : public Analyzer {
       own.value = exposed;
       own.n = steps;
       own.source = "attribution";
-      if (const Metric* whole = conclusions.metrics.find("attribution.comm_unsplit_ms", attribution.scope))
+      const char* largest = part("comm_transfer") > part("comm_unsplit") ? "transfer" : "unsplit";
+      if (const Metric* whole =
+              conclusions.metrics.find(std::string("attribution.comm_") + largest + "_ms", attribution.scope))
         own.resolution = whole->resolution;
       conclusions.metrics.add(own);
       own.name = "comm.exposed_percent";

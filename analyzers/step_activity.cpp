@@ -96,8 +96,11 @@ class StepObserver {
       if (result_.backward_start == 0) result_.backward_start = event->start;
       result_.compute_end = known ? compute_end : event->source == Source::nvtx ? event->end : 0;
       if (!known || !on_training_lane(*event)) continue;
-      Blocked tail{
-          {compute_end, event->end}, key_of("framework", static_cast<std::uint64_t>(step_.number)), compute_end};
+      Blocked tail{{compute_end, event->end},
+                   key_of("framework", static_cast<std::uint64_t>(step_.number)),
+                   compute_end,
+                   0,
+                   false};
       if (path_.framework_syncs || path_.place == Place::hook) result_.blocked.push_back(tail);
     }
   }
@@ -174,7 +177,7 @@ class StepObserver {
     for (const Event* wait : waits_) {
       if (!on_training_lane(*wait)) continue;
       const auto collective = by_reference_.find(wait->correlation);
-      Blocked blocked{{wait->start, wait->end}, 0, wait->start};
+      Blocked blocked{{wait->start, wait->end}, 0, wait->start, 0, false};
       if (collective != by_reference_.end()) {
         blocked.key = collective_key(*collective->second);
         blocked.arrival = collective->second->start;
@@ -185,7 +188,7 @@ class StepObserver {
     }
     for (const Event* event : result_.collectives)  // native jobs: the range is the blocking call
       if (event->source == Source::nvtx)
-        result_.blocked.push_back({{event->start, event->end}, collective_key(*event), event->start});
+        result_.blocked.push_back({{event->start, event->end}, collective_key(*event), event->start, 0, false});
   }
 
   std::int64_t collective_key(const Event& event) const {
@@ -250,14 +253,20 @@ class StepObserver {
     for (std::size_t i = range.first; i < range.last; ++i) {
       const Event& event = rank_.events[i];
       if (event.kind == Kind::kernel) add(StepClass::compute, event);
-      if (event.kind == Kind::collective && event.on_stream()) add(StepClass::comm, event);
+      if (event.kind == Kind::collective && event.on_stream()) {
+        add(StepClass::comm, event);
+        Blocked blocked{{event.start, event.end}, 0, event.start, 0, false};
+        if (const SharedCollective* shared = rank_.shared_at(i)) {
+          blocked.peers_ready = shared->peers_ready;
+          blocked.complete = shared->complete;
+        }
+        result_.blocked.push_back(blocked);
+      }
       if (event.kind == Kind::copy || event.kind == Kind::memset) add(StepClass::memcpy, event);
       if (event.kind == Kind::host_sync) add(StepClass::host_sync, event);
       if (event.kind == Kind::host_call) add(StepClass::launch, event);
     }
     for (std::size_t i = 0; i < kStepClasses; ++i) result_.activity.of[i] = IntervalSet(std::move(sets[i]));
-    for (const Interval& interval : result_.activity[StepClass::comm].intervals())
-      result_.blocked.push_back({interval, 0, interval.start});
     result_.communicating = clip(result_.activity[StepClass::comm], step_.interval());
   }
 

@@ -24,6 +24,9 @@ struct Blocked {
   Interval interval;
   std::int64_t key = 0;     // the same on every rank for the same collective; 0 = unknown
   Nanoseconds arrival = 0;  // when this rank was ready for it
+  // Where the ranks were joined before: when the last peer was ready, and whether every peer is known. 0 = not known.
+  Nanoseconds peers_ready = 0;
+  bool complete = false;
 };
 
 struct StepActivity {

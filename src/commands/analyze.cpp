@@ -58,7 +58,7 @@ class AnalyzeCommand final : public Command {
     job->inputs.run.command_line = paths_;
     if (!job->inputs.facts.contains("ranks.source")) job->inputs.facts["job"] = "none";  // tables of machines alone
     std::move(named->left_out.begin(), named->left_out.end(), std::back_inserter(job->inputs.coverage));
-    Report report = conclude(job->ranks, std::move(job->inputs), rules, options);
+    Report report = conclude(std::move(job->ranks), std::move(job->inputs), rules, options);
     report.command = "analyze";
     return report;
   }

@@ -14,6 +14,7 @@
 #include "src/diagnosis/verdict.h"
 #include "src/spool_reader/recording.h"
 #include "src/timeline/builder.h"
+#include "src/timeline/join_ranks.h"
 #include "version.h"
 
 namespace gradsync {
@@ -59,8 +60,27 @@ void complete_run_info(const std::vector<RankTimeline>& ranks, Inputs& inputs) {
   run.ranks = static_cast<int>(ranks.size());
   run.steps = std::max<std::int64_t>(fewest, 0);
   if (run.seconds == 0 && last > first) run.seconds = static_cast<double>(last - first) * 1e-9;
-  inputs.one_clock = inputs.one_clock && hosts.size() <= 1;
-  run.clocks = inputs.one_clock ? "one clock" : "one for each rank, not aligned";
+}
+
+// What only all ranks together can tell, and how far the report can trust it.
+void join(std::vector<RankTimeline>& ranks, Inputs& inputs) {
+  const JoinedRanks joined = join_ranks(ranks);
+  inputs.one_clock = joined.clocks.state != ClockState::apart;
+  inputs.run.clocks = joined.clocks.text;
+  if (ranks.size() < 2) return;
+  inputs.facts["clocks"] = joined.clocks.state == ClockState::shared    ? "shared"
+                           : joined.clocks.state == ClockState::aligned ? "aligned"
+                                                                        : "apart";
+  if (!inputs.one_clock)
+    inputs.coverage.push_back({"clocks of the ranks", "", CoverageState::unavailable, joined.clocks.why,
+                               "longer traces; or gradsync-doctor run on every host, into one folder", 0});
+  if (joined.cut + joined.differ == 0) return;
+  std::string what = std::to_string(joined.collectives) + " are joined";
+  if (joined.cut > 0)
+    what += "; " + std::to_string(joined.cut) + " were seen by one rank alone, where its trace begins or ends";
+  if (joined.differ > 0)
+    what += "; " + std::to_string(joined.differ) + " differ from what the others did at that place";
+  inputs.coverage.push_back({"collectives across ranks", "", CoverageState::partial, what, "", 0});
 }
 
 // What the job's own collectors do not see is missing, unless a file that was named tells it.
@@ -84,9 +104,9 @@ void note_uncollected(Report& report) {
 
 }  // namespace
 
-Report conclude(const std::vector<RankTimeline>& ranks, Inputs inputs, const RuleSet& rules,
-                const ExamineOptions& options) {
+Report conclude(std::vector<RankTimeline> ranks, Inputs inputs, const RuleSet& rules, const ExamineOptions& options) {
   load_name_classes(rules, inputs);
+  join(ranks, inputs);
   complete_run_info(ranks, inputs);
   const std::vector<std::unique_ptr<Analyzer>> analyzers = all_analyzers();
   const Summary summary = summarise_all(ranks, analyzers, inputs, options.threads);
@@ -128,8 +148,7 @@ Result<Report> examine(const std::filesystem::path& recording, const Report& par
   TimelineBuilder builder(inputs.range_classes);
   for (Coverage& entry : read_spools(*folder, builder)) inputs.coverage.push_back(std::move(entry));
   read_deep_windows(*folder, builder, inputs.coverage);
-  const std::vector<RankTimeline> ranks = builder.build();
-  Report report = conclude(ranks, std::move(inputs), rules, options);
+  Report report = conclude(builder.build(), std::move(inputs), rules, options);
   report.command = parts.command.empty() ? "examine" : parts.command;
   if (report.run.recording.empty()) report.run.recording = recording.string();
   return report;

@@ -25,8 +25,8 @@ Result<Report> examine(const std::filesystem::path& recording, const RuleSet& ru
 Result<Report> examine(const std::filesystem::path& recording, const Report& parts, const RuleSet& rules,
                        const ExamineOptions& options);
 
-// Timelines → report. `inputs` carries run, facts, coverage and series that are already known.
-Report conclude(const std::vector<RankTimeline>& ranks, Inputs inputs, const RuleSet& rules,
-                const ExamineOptions& options);
+// Timelines → report. The ranks are joined here (src/timeline/join_ranks.h). `inputs` carries run, facts, coverage and
+// series that are already known.
+Report conclude(std::vector<RankTimeline> ranks, Inputs inputs, const RuleSet& rules, const ExamineOptions& options);
 
 }  // namespace gradsync

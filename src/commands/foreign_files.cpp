@@ -120,7 +120,7 @@ Result<ForeignJob> read_foreign_files(const std::vector<fs::path>& files, const 
     append(job.inputs.facts, imported.facts);
     if (imported.processes > 0) rank_sources += (rank_sources.empty() ? "" : "; ") + name + ": " + imported.ranks;
     processes += imported.processes;
-    all.absorb(*read[i].timeline);
+    all.absorb(*read[i].timeline, files[i].string());  // each file has a clock of its own
   }
   if (!any) return *read.front().error;
   join_interrupt_files(job.inputs.series, job.inputs.coverage);
@@ -131,7 +131,6 @@ Result<ForeignJob> read_foreign_files(const std::vector<fs::path>& files, const 
                                    std::to_string(processes) + " processes make " + std::to_string(job.ranks.size()) +
                                        " ranks: a second one of the same rank, or one that does not train, is left out",
                                    "analyze the files of one job and one time together", 0});
-  job.inputs.one_clock = files.size() == 1;  // each file has a clock of its own
   return job;
 }
 

@@ -13,7 +13,7 @@ namespace gradsync {
 // Several files joined: the ranks of one job, and the tables beside them.
 struct ForeignJob {
   std::vector<RankTimeline> ranks;
-  Inputs inputs;  // series, facts, coverage, one_clock; run is left to the caller
+  Inputs inputs;  // series, facts, coverage; run is left to the caller
 };
 // Reads with up to `threads` threads. A file that cannot be used is coverage, with the reason and the hint; when none
 // can, the first one's error.

@@ -1,7 +1,12 @@
 #include "src/commands/recording_parts.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
-#include <vector>
+#include <array>
+#include <cerrno>
+#include <set>
 
 #include "src/base/file.h"
 #include "src/report/json.h"
@@ -9,11 +14,90 @@
 namespace gradsync {
 namespace fs = std::filesystem;
 
-Result<void> make_recording_folder(const fs::path& folder) {
-  if (const Result<void> made = make_private_directory(folder); !made) return made.error();
-  for (const char* part : {"hello", "events", "windows", "series", "profiles"})
-    if (const Result<void> made = make_private_directory(folder / part); !made) return made.error();
+namespace {
+
+constexpr std::array<const char*, 5> kFolders{"hello", "events", "windows", "series", "profiles"};
+
+// As the writers name their files: <host>-<pid>….
+std::string own_host() {
+  char host[64] = {};
+  if (::gethostname(host, sizeof host - 1) != 0) return "unknown";
+  std::string name(host);
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name;
+}
+
+std::set<std::string> hosts_in(const fs::path& folder) {
+  std::set<std::string> hosts;
+  for (const char* part : {"hello", "events"}) {
+    std::error_code error;
+    for (fs::directory_iterator entry(folder / part, error), end; !error && entry != end; entry.increment(error)) {
+      const std::string name = entry->path().stem().string();
+      const auto digits = [](const std::string& text) {
+        return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+      };
+      std::size_t dash = name.rfind('-');
+      // hello/<host>-<pid>-<k>.json: a process that exec()s further interpreters.
+      if (dash != std::string::npos && dash > 0 && std::string_view(part) == "hello") {
+        const std::size_t before = name.rfind('-', dash - 1);
+        if (before != std::string::npos && digits(name.substr(before + 1, dash - before - 1)) &&
+            digits(name.substr(dash + 1)))
+          dash = before;
+      }
+      if (dash != std::string::npos) hosts.insert(name.substr(0, dash));
+    }
+  }
+  return hosts;
+}
+
+// Why the folder is not a recording that another host has begun; empty when it is. Two hosts may be at it at once, so
+// that its parts need not be there yet.
+std::string why_not_joined(const fs::path& folder) {
+  struct stat there {};
+  if (::lstat(folder.c_str(), &there) != 0 || !S_ISDIR(there.st_mode) || there.st_uid != ::geteuid() ||
+      (there.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+    return "it exists and is not an empty folder";
+  bool recording = false;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name == "recording.json") return "it holds a recording that was finished";
+    if (std::find(kFolders.begin(), kFolders.end(), name) == kFolders.end() || entry->is_symlink(error) ||
+        !entry->is_directory(error))
+      return "it exists and is not an empty folder";
+    recording = true;
+  }
+  if (error || !recording) return "it exists and is not an empty folder";
+  if (hosts_in(folder).contains(own_host())) return "it holds a recording of this host";
   return {};
+}
+
+}  // namespace
+
+Result<void> make_recording_folder(const fs::path& folder) {
+  const Result<void> made = make_private_directory(folder);
+  if (!made) {
+    std::error_code ignored;
+    if (!fs::exists(fs::symlink_status(folder, ignored))) return made.error();
+    const std::string why = why_not_joined(folder);
+    if (!why.empty())
+      return Error{made.error().what, folder.string(), why, made.error().hint, made.error().exit_status};
+  }
+  for (const char* part : kFolders) {
+    if (::mkdir((folder / part).c_str(), S_IRWXU) == 0) continue;
+    const int error = errno;
+    std::error_code ignored;
+    if (error != EEXIST || !fs::is_directory(fs::symlink_status(folder / part, ignored)))
+      return Error{"cannot make the folder", (folder / part).string(), errno_text(error),
+                   "give another folder with -o DIR", 125};
+  }
+  return {};
+}
+
+std::vector<std::string> other_hosts(const fs::path& folder) {
+  std::set<std::string> hosts = hosts_in(folder);
+  hosts.erase(own_host());
+  return {hosts.begin(), hosts.end()};
 }
 
 Result<void> write_recording_parts(const fs::path& folder, const Report& parts) {

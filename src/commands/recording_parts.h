@@ -4,14 +4,20 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "src/base/result.h"
 #include "src/model/report.h"
 
 namespace gradsync {
 
-// Makes DIR and its folders hello, events, windows, series, profiles; all 0700.
+// Makes DIR and its folders hello, events, windows, series, profiles; all 0700. A recording that another host has
+// begun, and nobody has finished, is joined: one folder for all nodes of a job, on a file system that they share.
 Result<void> make_recording_folder(const std::filesystem::path& folder);
+
+// Hosts that have written into the recording beside this one.
+std::vector<std::string> other_hosts(const std::filesystem::path& folder);
 
 Result<void> write_recording_parts(const std::filesystem::path& folder, const Report& parts);
 

@@ -267,7 +267,19 @@ class RunCommand final : public Command {
       const int failed = print_error(shown.error());
       return job.exit_status != 0 ? job.exit_status : failed;
     }
+    tell_of_other_hosts();
     return job.exit_status != 0 ? job.exit_status : gate(report, output_);
+  }
+
+  // They may be a little behind: what they write from now on is not in this report.
+  void tell_of_other_hosts() const {
+    if (context_.recording.empty()) return;
+    const std::vector<std::string> hosts = other_hosts(context_.recording);
+    if (hosts.empty()) return;
+    std::fprintf(stderr,
+                 "gradsync-doctor: %zu other host(s) record into this folder; when all have ended:\n"
+                 "  gradsync-doctor analyze %s\n",
+                 hosts.size(), context_.recording.c_str());
   }
 
   Report make_report(const RuleSet& rules) {

@@ -22,7 +22,11 @@ void SpoolSink::event(const Event& event) {
   const std::uint64_t what = GSD_WHAT(event.kind, event.phase, event.source, event.flags, event.name);
   const std::uint64_t where = GSD_WHERE(event.group, event.sequence);
   const std::uint64_t written = gsd_event(what, static_cast<std::uint64_t>(event.bytes), where, event.start, event.end);
-  if (event.correlation != 0) gsd_link(written, event.correlation);
+  if (event.correlation != 0) {
+    // Of a wait or a range it is the reference of another event, of a kernel a number of the device's.
+    const bool reference = event.kind == Kind::wait || event.kind == Kind::range;
+    gsd_link(written, reference ? spool_reference(event.correlation) : event.correlation);
+  }
   if (event.reference != 0) references_.emplace_back(event.reference, written);
 }
 

@@ -102,6 +102,7 @@ void TimelineBuilder::begin_process(const ProcessInfo& process) {
   if (rank.strings == nullptr) {
     rank.strings = strings_;
     rank.process = process;
+    rank.clock = process.host;
   }
   current_ = &rank;
   ++feed_;
@@ -156,8 +157,11 @@ void TimelineBuilder::clock_residual(double microseconds) {
   residual = std::max(residual.value_or(0.0), microseconds);
 }
 
-void TimelineBuilder::absorb(TimelineBuilder& other) {
-  for (auto& [key, process] : other.processes_) processes_.try_emplace(key, std::move(process));
+void TimelineBuilder::absorb(TimelineBuilder& other, const std::string& clock) {
+  for (auto& [key, process] : other.processes_) {
+    if (!clock.empty()) process.clock = clock;
+    processes_.try_emplace(key, std::move(process));
+  }
   other.processes_.clear();
   other.current_ = nullptr;
 }

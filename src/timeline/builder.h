@@ -40,7 +40,8 @@ class TimelineBuilder final : public EventSink {
   void clock_residual(double microseconds);
 
   // Takes over the processes of another builder, which is empty afterwards: files read by several threads have one each.
-  void absorb(TimelineBuilder& other);
+  // `clock` names the clock that the stamps of all of them were read from; without a name it is their host's.
+  void absorb(TimelineBuilder& other, const std::string& clock = {});
 
   // Ranks in order of their number. A process without a rank of its own gets the next free one, by host and pid,
   // when it has steps or collectives; other processes are left out. The builder is empty afterwards.

@@ -73,6 +73,12 @@ RankTimeline::Range RankTimeline::beginning_in(Interval window) const {
   return {static_cast<std::size_t>(first - events.begin()), static_cast<std::size_t>(last - events.begin())};
 }
 
+const SharedCollective* RankTimeline::shared_at(std::size_t event) const {
+  const auto found = std::lower_bound(shared.begin(), shared.end(), event,
+                                      [](const SharedCollective& one, std::size_t index) { return one.event < index; });
+  return found != shared.end() && found->event == event ? &*found : nullptr;
+}
+
 std::optional<std::size_t> RankTimeline::step_at(Nanoseconds time) const {
   const auto after = std::upper_bound(steps.begin(), steps.end(), time,
                                       [](Nanoseconds t, const StepSpan& step) { return t < step.start; });

@@ -31,6 +31,20 @@ struct StepSpan {
   Interval interval() const { return {start, end}; }
 };
 
+// A collective that was found on other ranks, too; times are this rank's. Written by join_ranks.
+struct SharedCollective {
+  std::uint32_t event = 0;         // index into events
+  NameId group = NameId::none;     // communicator, as far as it is known
+  std::int32_t members = 0;        // ranks on which it was found
+  Nanoseconds peers_ready = 0;     // start ≤ when the last member had arrived ≤ end
+  Nanoseconds late = 0;            // this rank's arrival after the median of the other members'
+  Nanoseconds late_by_length = 0;  // the same, told by durations alone: needs no common clock
+  bool last = false;               // no member arrived later
+  bool shortest = false;           // no member's part is shorter: the last to arrive, whatever the clocks say
+  bool complete = false;           // every rank of the communicator was found
+  bool somebody_waited = false;    // long enough to matter for the step
+};
+
 // Shared text of all ranks of a run: NameId → characters.
 class StringPool {
  public:
@@ -53,8 +67,10 @@ class RankTimeline {
   std::vector<Event> events;    // by start, then reference
   std::vector<StepSpan> steps;  // by start; disjoint
   Facts facts;
-  std::optional<double> clock_residual_us;  // of its deep windows, worst
+  std::optional<double> clock_residual_us;  // of its deep windows and of the alignment with other ranks, worst
   std::optional<LaneId> training_lane;      // the thread that runs backward
+  std::string clock;                        // whose stamps these are; ranks of one name need no alignment
+  std::vector<SharedCollective> shared;     // by event
 
   std::string_view name(NameId id) const { return strings->view(id); }
   std::string_view name(const Event& event) const { return strings->view(event.name); }
@@ -67,6 +83,8 @@ class RankTimeline {
     std::size_t first = 0, last = 0;
   };
   Range beginning_in(Interval window) const;
+  // The shared collective at an index into `events`; null when it was not found elsewhere.
+  const SharedCollective* shared_at(std::size_t event) const;
   // Index into `steps` of the step that holds `time`, if any.
   std::optional<std::size_t> step_at(Nanoseconds time) const;
   Nanoseconds first_time() const;

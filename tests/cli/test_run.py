@@ -187,6 +187,34 @@ class RecordingFolder(doctor.TestCase):
             self.assertWentElsewhere(name, named=link)
             self.assertEqual([], os.listdir(target))
 
+    def begun_by(self, host):
+        """A recording that the doctor of another host is still writing."""
+        recording = self.folder / ("of-" + host)
+        recording.mkdir(mode=0o700)
+        for part in ("hello", "events"):
+            (recording / part).mkdir(mode=0o700)
+        (recording / "hello" / (host + "-4711.json")).write_text("{}")
+        return recording
+
+    def test_a_recording_of_another_host_is_joined(self):
+        recording = self.begun_by("node-7")
+        report, done = self.run_job("true", options=("-o", recording))
+        self.assertEqual(str(recording), os.path.abspath(report["run"]["recording"]))
+        self.assertIn("1 other host(s) record into this folder; when all have ended:\n  gradsync-doctor analyze %s"
+                      % recording, done.stderr)
+
+    def test_a_recording_of_this_host_or_a_finished_one_is_not_joined(self):
+        mine = self.begun_by(os.uname().nodename)
+        self.assertWentElsewhere(mine)
+        self.assertFalse((mine / "recording.json").exists())
+        finished = self.begun_by("node8")
+        (finished / "recording.json").write_text("{}")
+        self.assertWentElsewhere(finished)
+        self.assertEqual("{}", (finished / "recording.json").read_text())
+        open_to_all = self.begun_by("node9")
+        open_to_all.chmod(0o755)
+        self.assertWentElsewhere(open_to_all)
+
     def test_an_empty_folder_is_taken(self):
         mine = self.folder / "mine"
         mine.mkdir(mode=0o755)

@@ -49,15 +49,16 @@ TEST_CASE("plain DDP: the tail of backward is communication, until the late rank
   // forward runs from the wrapped model to the backward call: 10..30; backward 30..60; optimiser 90..100
   CHECK(part(found, "rank:0", "compute") == doctest::Approx(20 + 30 + 10));
   CHECK(part(found, "rank:0", "comm_peer_wait") == doctest::Approx(10));
-  CHECK(part(found, "rank:0", "comm_unsplit") == doctest::Approx(5));
+  CHECK(part(found, "rank:0", "comm_transfer") == doctest::Approx(5));
   CHECK(part(found, "rank:0", "idle") == doctest::Approx(10 + 15));
   CHECK(part(found, "rank:1", "comm_peer_wait") == doctest::Approx(0));
-  CHECK(part(found, "rank:1", "comm_unsplit") == doctest::Approx(5));
+  CHECK(part(found, "rank:1", "comm_transfer") == doctest::Approx(5));
   for (const char* scope : {"all", "rank:0", "rank:1"}) CHECK(sum_of_parts(found, scope) == doctest::Approx(100));
   CHECK(*found.metrics.value("phase.backward_ms", "rank:0") == doctest::Approx(30));
   CHECK(*found.metrics.value("comm.exposed_ms", "rank:0") == doctest::Approx(5));
   CHECK(*found.metrics.value("sync.exposed_ms", "rank:0") == doctest::Approx(15));
-  CHECK(part(found, "all", "comm_transfer") == -1);  // no fabric was measured: absent, not zero
+  CHECK(part(found, "all", "comm_unsplit") == -1);  // nothing is left over
+  CHECK(part(found, "all", "comm_startup") == -1);  // no fabric was measured: absent, not zero
   CHECK(part(found, "all", "sched_irq") == -1);
 }
 

@@ -4,6 +4,7 @@
 
 #include "src/commands/analyzers.h"
 #include "src/timeline/builder.h"
+#include "src/timeline/join_ranks.h"
 #include "tests/support/text_events.h"
 
 namespace gradsync::test {
@@ -16,8 +17,10 @@ std::vector<RankTimeline> timelines(const std::string& text) {
 
 std::vector<std::unique_ptr<Analyzer>> analyzers_in_order() { return all_analyzers(); }
 
-Conclusions analyze(const std::string& text, const Inputs& inputs) {
-  const std::vector<RankTimeline> ranks = timelines(text);
+Conclusions analyze(const std::string& text, const Inputs& given) {
+  std::vector<RankTimeline> ranks = timelines(text);
+  Inputs inputs = given;
+  inputs.one_clock = join_ranks(ranks).clocks.state != ClockState::apart;
   Summary all;
   const auto analyzers = analyzers_in_order();
   for (const RankTimeline& rank : ranks)

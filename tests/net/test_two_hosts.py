@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""One rank on each of two hosts whose monotonic clocks are 5 s apart, each under a doctor of its own, one recording."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/cli"))
+import doctor  # noqa: E402
+
+PYTHON = os.environ.get("GSD_TORCH_PYTHON") or "/usr/bin/python3"
+HOSTS = {"gsdnode0": ("10.213.77.1", 0), "gsdnode1": ("10.213.77.2", 5)}  # name → address, seconds its clock is ahead
+
+
+def works(*command):
+    return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+
+
+def why_not():
+    if os.geteuid() != 0:
+        return "needs root, for network namespaces"
+    for program in ("ip", "unshare"):
+        if shutil.which(program) is None:
+            return "needs the program " + program
+    if not works(PYTHON, "-c", "import torch.distributed as d; assert d.is_gloo_available()"):
+        return "needs PyTorch with gloo"
+    if not works("unshare", "--uts", "--time", "--monotonic", "5", "--fork", "true"):
+        return "needs time namespaces (Linux 5.6, util-linux 2.36) that may be made here"
+    return None
+
+
+class TwoHosts(doctor.TestCase):
+    def setUp(self):
+        super().setUp()
+        reason = why_not()
+        if reason:
+            self.skipTest(reason)
+        for name in HOSTS:
+            if not works("ip", "netns", "add", name):
+                self.skipTest("network namespaces cannot be made here")
+            self.addCleanup(subprocess.run, ["ip", "netns", "delete", name])  # and with it its end of the link
+        if not works("ip", "link", "add", "gsdveth0", "netns", "gsdnode0", "type", "veth",
+                     "peer", "name", "gsdveth1", "netns", "gsdnode1"):
+            self.skipTest("veth links cannot be made here")
+        for number, (name, (address, _)) in enumerate(HOSTS.items()):
+            for command in (["link", "set", "lo", "up"], ["address", "add", address + "/24", "dev", "gsdveth%d" % number],
+                            ["link", "set", "gsdveth%d" % number, "up"]):
+                subprocess.run(["ip", "-n", name, *command], check=True)
+
+    def start(self, rank, recording):
+        name = list(HOSTS)[rank]
+        environment = self.environment(
+            RANK=str(rank), WORLD_SIZE="2", LOCAL_RANK="0", MASTER_ADDR=HOSTS["gsdnode0"][0], MASTER_PORT="29517",
+            GLOO_SOCKET_IFNAME="gsdveth%d" % rank, OMP_NUM_THREADS="1")
+        in_host = "hostname %s && exec \"$@\"" % name
+        command = ["ip", "netns", "exec", name, "unshare", "--uts", "--time", "--monotonic", str(HOSTS[name][1]), "--fork",
+                   "sh", "-c", in_host, "sh", doctor.PROGRAM, "run", "-q", "--deep", "off", "-o", str(recording), "--",
+                   PYTHON, str(ROOT / "samples/ddp_straggler.py"), "--steps", "40"]
+        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def test_the_late_rank_is_named_across_hosts(self):
+        recording = self.folder / "recording"
+        jobs = [self.start(rank, recording) for rank in (0, 1)]
+        said = []
+        try:
+            said = [job.communicate(timeout=200) for job in jobs]
+        finally:
+            for job in jobs:
+                job.kill()
+        self.assertEqual([0, 0], [job.returncode for job in jobs], said)
+        self.assertTrue(any("1 other host(s) record into this folder" in errors for _, errors in said), said)
+
+        report_file = self.folder / "report.json"
+        done = self.doctor("analyze", recording, "--json", report_file)
+        self.assertEqual(0, done.returncode, done.stderr)
+        report = json.loads(report_file.read_text())
+        values = {(metric["name"], metric["scope"]): metric["value"] for metric in report["metrics"]}
+        self.assertEqual(["gsdnode0", "gsdnode1"], report["run"]["hosts"])
+        self.assertRegex(report["run"]["clocks"], r"^aligned by the ends of \d+ (all-reduces|collectives), residual p90 \d+ us$")
+        self.assertGreater(values["clock.residual_us", "all"], 0)
+        # How often and by how much is the machine's affair; who, is not.
+        self.assertGreater(values["straggler.last_arrival_percent", "rank:1"],
+                           values["straggler.last_arrival_percent", "rank:0"])
+        self.assertGreater(values["straggler.late_ms", "rank:1"], 0)
+        # A clock that is 5 s ahead is not what makes it late.
+        self.assertLess(values["straggler.late_ms", "rank:1"], values["step.time_ms", "all"])
+        self.assertGreater(values["attribution.comm_peer_wait_ms", "rank:0"],
+                           values["attribution.comm_peer_wait_ms", "rank:1"])
+
+
+if __name__ == "__main__":
+    unittest.main()
