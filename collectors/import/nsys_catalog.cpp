@@ -53,7 +53,7 @@ std::vector<NsysRank> ranks_by_ranges(const NsysDatabase& database) {
 }
 
 // Which device a launch was for is known by its kernel.
-void find_other_threads(const NsysDatabase& database, std::int64_t process, std::vector<NsysRank*> ranks) {
+void find_other_threads(const NsysDatabase& database, std::int64_t process, const std::vector<NsysRank*>& ranks) {
   constexpr std::array<std::string_view, 3> kernel_columns{"globalPid", "deviceId", "correlationId"};
   std::unordered_map<std::int64_t, std::int64_t> device_of;
   NsysRows kernels = database.rows(kKernelTable, kernel_columns);

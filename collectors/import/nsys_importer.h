@@ -16,10 +16,10 @@
 // Rows are taken in the order they are stored: exports do not promise one, and a timeline sorts by itself.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "collectors/import/nsys_catalog.h"
@@ -62,7 +62,9 @@ class NsysImporter {
   // Names of NVTX domains (category 0) and of their categories. Rows have no promised order, so who is in one waits.
   struct DomainKey {
     std::int64_t process = 0, domain = 0, category = 0;
-    auto operator<=>(const DomainKey&) const = default;
+    bool operator<(const DomainKey& other) const {
+      return std::tie(process, domain, category) < std::tie(other.process, other.domain, other.category);
+    }
   };
   struct InDomain {
     std::uint64_t reference = 0;
