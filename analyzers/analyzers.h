@@ -13,6 +13,7 @@ std::unique_ptr<Analyzer> make_step_time();    // step time, the series `steps`,
 std::unique_ptr<Analyzer> make_overlap();      // exposed and overlapped communication and compression
 std::unique_ptr<Analyzer> make_messages();     // collectives, bytes, wire ratio, the series `messages`
 std::unique_ptr<Analyzer> make_device_time();  // busy, idle and overlap of the device over the whole file
+std::unique_ptr<Analyzer> make_fingerprint();  // which exchanges are compressed, by what, and unknown kernels
 std::unique_ptr<Analyzer> make_host_sync();    // blocking calls
 std::unique_ptr<Analyzer> make_lifecycle();    // when a gradient is ready, compressed, sent
 std::unique_ptr<Analyzer> make_straggler();    // who arrives last at the synchronisation

@@ -81,6 +81,13 @@ void read_input_dimensions(value dimensions, TraceEvent& event) {
   if (!dimensions.get_array().get(list)) event.input_elements = elements_of(list);
 }
 
+// [524288, 1, 1] → 524288
+std::optional<std::int64_t> product_of(value sizes) {
+  array list;
+  if (sizes.get_array().get(list)) return std::nullopt;
+  return elements_of(list);
+}
+
 void read_input_types(value types, TraceEvent& event) {
   array list;
   if (types.get_array().get(list)) return;
@@ -111,6 +118,10 @@ bool read_args(object args, TraceEvent& event) {
         break;
       case 'b':
         if (is_key(key, "bytes")) event.bytes = integer();
+        if (is_key(key, "block")) event.block_threads = product_of(content);
+        break;
+      case 'g':
+        if (is_key(key, "grid")) event.blocks = product_of(content);
         break;
       case 'n':
         if (is_key(key, "name")) event.label = scalar_text(content);
