@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 namespace gradsync {
 namespace {
@@ -48,22 +49,25 @@ std::size_t skip_nested(std::string_view pattern, std::size_t at) {
 
 std::string_view to_string(WorkKind kind) { return kWords[static_cast<std::size_t>(kind)]; }
 
-std::vector<std::string> required_texts(std::string_view pattern) {
-  std::vector<std::string> texts;
-  std::string longest, run;
+bool RequiredTexts::may_match(std::string_view name) const {
+  const auto holds = [name](const std::string& text) { return name.find(text) != std::string_view::npos; };
+  return std::any_of(alternatives.begin(), alternatives.end(),
+                     [&](const auto& texts) { return std::all_of(texts.begin(), texts.end(), holds); });
+}
+
+RequiredTexts required_texts(std::string_view pattern) {
+  RequiredTexts required{{{}}, pattern.starts_with('^')};
+  std::string run;
   const auto end_run = [&] {
-    if (run.size() > longest.size()) longest = run;
+    if (!run.empty()) required.alternatives.back().push_back(std::move(run));
     run.clear();
-  };
-  const auto end_alternative = [&] {
-    end_run();
-    texts.push_back(std::move(longest));
-    longest.clear();
   };
   for (std::size_t at = 0; at < pattern.size();) {
     const char c = pattern[at];
     if (c == '|') {
-      end_alternative();
+      end_run();
+      required.alternatives.emplace_back();
+      required.anchored = required.anchored && pattern.substr(at + 1).starts_with('^');
       ++at;
     } else if (c == '(' || c == '[') {
       end_run();
@@ -75,9 +79,7 @@ std::vector<std::string> required_texts(std::string_view pattern) {
       ++at;
     } else if (c == '\\' && at + 1 < pattern.size()) {
       const char escaped = pattern[at + 1];
-      const bool letter = (escaped >= '0' && escaped <= '9') || (escaped >= 'A' && escaped <= 'Z') ||
-                          (escaped >= 'a' && escaped <= 'z');
-      if (letter)
+      if (std::isalnum(static_cast<unsigned char>(escaped)) != 0)
         end_run();
       else
         run += escaped;
@@ -90,9 +92,8 @@ std::vector<std::string> required_texts(std::string_view pattern) {
       ++at;
     }
   }
-  end_alternative();
-  const bool all = std::none_of(texts.begin(), texts.end(), [](const std::string& text) { return text.empty(); });
-  return all ? texts : std::vector<std::string>{};
+  end_run();
+  return required;
 }
 
 NameKinds::NameKinds(const std::vector<NameClass>& rows, const RankTimeline& rank) : rank_(rank) {
@@ -121,9 +122,10 @@ NameKind NameKinds::work_out(std::string_view name) const {
   name = name.substr(0, kLongestName);
   if (name.find(".py(") != std::string_view::npos) return {};  // a stack's frames, the most names of all
   for (const Row& row : rows_) {
-    const auto holds = [name](const std::string& text) { return name.find(text) != std::string_view::npos; };
-    if (!row.required.empty() && std::none_of(row.required.begin(), row.required.end(), holds)) continue;
-    if (std::regex_search(name.begin(), name.end(), row.pattern)) return row.kind;
+    if (!row.required.may_match(name)) continue;
+    using namespace std::regex_constants;
+    const match_flag_type flags = row.required.anchored ? match_continuous : match_default;
+    if (std::regex_search(name.begin(), name.end(), row.pattern, flags)) return row.kind;
   }
   return {};
 }

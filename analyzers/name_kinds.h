@@ -38,8 +38,14 @@ struct NameKind {
   bool encodes() const { return kind != WorkKind::none && kind != WorkKind::reconstruct; }
 };
 
-// The texts of which a match must hold at least one: one for each alternative. Empty = nothing can be told.
-std::vector<std::string> required_texts(std::string_view pattern);
+// What a match must hold, for each alternative of the pattern: all of these texts. An alternative without any may match
+// whatever it likes.
+struct RequiredTexts {
+  std::vector<std::vector<std::string>> alternatives;
+  bool anchored = false;  // every alternative begins where the name begins
+  bool may_match(std::string_view name) const;
+};
+RequiredTexts required_texts(std::string_view pattern);
 
 class NameKinds {
  public:
@@ -51,7 +57,7 @@ class NameKinds {
  private:
   struct Row {
     std::regex pattern;
-    std::vector<std::string> required;
+    RequiredTexts required;
     NameKind kind;
   };
   std::vector<Row> rows_;

@@ -274,14 +274,20 @@ TEST_CASE("kernels that no row knows, between the gradient and its collective, l
 }
 
 TEST_CASE("texts without which a pattern cannot match") {
-  using Texts = std::vector<std::string>;
-  CHECK(required_texts("^aten::(topk|sort)$") == Texts{"aten::"});
-  CHECK(required_texts("gatherTopK|mbtopk::") == Texts{"gatherTopK", "mbtopk::"});
-  CHECK(required_texts("[dD]equant|unpackbits") == Texts{"equant", "unpackbits"});
-  CHECK(required_texts("ab?cde*") == Texts{"cd"});
-  CHECK(required_texts("lambda\\(c10::Half\\).*Load") == Texts{"lambda(c10::Half)"});
-  CHECK(required_texts("x{0,3}yz[)|]\\w+") == Texts{"yz"});
-  CHECK(required_texts("(a|b)").empty());
-  CHECK(required_texts("abc|\\d+").empty());
-  CHECK(required_texts("").empty());
+  using Texts = std::vector<std::vector<std::string>>;
+  const auto texts = [](const char* pattern) { return required_texts(pattern).alternatives; };
+  CHECK(texts("^aten::(topk|sort)$") == Texts{{"aten::"}});
+  CHECK(texts("gatherTopK|mbtopk::") == Texts{{"gatherTopK"}, {"mbtopk::"}});
+  CHECK(texts("[dD]equant|unpackbits") == Texts{{"equant"}, {"unpackbits"}});
+  CHECK(texts("ab?cde*") == Texts{{"a", "cd"}});
+  CHECK(texts("lambda\\(c10::Half\\).*Load") == Texts{{"lambda(c10::Half)", "Load"}});
+  CHECK(texts("x{0,3}yz[)|]\\w+") == Texts{{"yz"}});
+  CHECK(texts("(a|b)") == Texts{{}});
+  CHECK(texts("abc|\\d+") == Texts{{"abc"}, {}});
+  CHECK(required_texts("^a|^b").anchored);
+  CHECK_FALSE(required_texts("^a|b").anchored);
+  CHECK_FALSE(required_texts("a|^b").anchored);
+  CHECK(required_texts("abc.*de|\\d+f").may_match("9f"));
+  CHECK(required_texts("abc.*de").may_match("xabcdex"));
+  CHECK_FALSE(required_texts("abc.*de").may_match("abc"));
 }

@@ -145,6 +145,7 @@ TEST_CASE("a kernel that casts keeps the size of its launch; others and wrong si
   const std::string without = "kernel " + name + " 1000..3000 lane=s7";
   CHECK(line(R"("stream": 7, "grid": [8, 1, 1])") == without);
   CHECK(line(R"("stream": 7, "grid": "8", "block": {})") == without);
+  CHECK(line(R"("stream": 7, "grid": [], "block": [])") == without);
   CHECK(line(R"("stream": 7, "grid": [-8, 1, 1], "block": [128, 1, 1])") == without);
   CHECK(line(R"("stream": 7, "grid": [9223372036854775807, 1, 1], "block": [1024, 1, 1])") == without);
   CHECK(only_line(device_event("kernel", "gemm", R"("stream": 7, "grid": [8, 1, 1], "block": [128, 1, 1])")) ==
