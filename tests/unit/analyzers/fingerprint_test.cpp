@@ -291,3 +291,16 @@ TEST_CASE("texts without which a pattern cannot match") {
   CHECK(required_texts("abc.*de").may_match("xabcdex"));
   CHECK_FALSE(required_texts("abc.*de").may_match("abc"));
 }
+
+TEST_CASE("a gigantic name is looked at as far as a matcher can go") {
+  const RankTimeline rank;
+  const std::vector<NameClass> rows{{"begin.*end", "other", "select"}, {"^x", "other", "compact"}};
+  const NameKinds kinds(rows, rank);
+  const std::string filling(1'000, '-');
+  CHECK(kinds.work_out("begin" + filling + "end").kind == WorkKind::select);
+  std::string gigantic = "begin";
+  for (int i = 0; i < 5'000; ++i) gigantic += filling;
+  CHECK_FALSE(kinds.work_out(gigantic + "end").known);
+  CHECK(kinds.work_out("x" + gigantic).kind == WorkKind::compact);
+  CHECK_FALSE(kinds.work_out("").known);
+}
