@@ -108,6 +108,15 @@ bool handled_gradients(const Summary& all) {
          std::any_of(seen->rows.begin(), seen->rows.end(), [](const auto& row) { return integer(row, 1) > 0; });
 }
 
+// What the job's own hook told: a cast on the host has no name of its own, and not to see it is no proof.
+bool known_to_compress(const Facts& facts) {
+  const auto is = [&facts](const char* key, std::string_view value) {
+    const auto found = facts.find(key);
+    return found != facts.end() && found->second == value;
+  };
+  return facts.contains("compression") && !is("compression", "none") && !is("compression.started", "no");
+}
+
 std::string joined(const std::vector<std::string>& parts) {
   std::string line;
   for (const std::string& part : parts) line += (line.empty() ? "" : ", ") + part;
@@ -131,7 +140,7 @@ void conclude_labels(const Summary& all, Conclusions& conclusions) {
     if (said.size() < kMostLabels) said.push_back(line);
   if (!said.empty())
     conclusions.facts["compression.fingerprint"] = joined(said);
-  else if (handled_gradients(all))
+  else if (handled_gradients(all) && !known_to_compress(conclusions.facts))
     conclusions.facts["compression.fingerprint"] = "none";
   if (!wires.empty()) conclusions.facts["compression.wire_dtype"] = joined({wires.begin(), wires.end()});
 }

@@ -66,7 +66,7 @@ class Trace {
     return add(Kind::collective, name, start, end, LaneId{9});
   }
 
-  Conclusions fingerprint() const {
+  Conclusions fingerprint(const Facts& known = {}) const {
     TimelineBuilder builder;
     ProcessInfo process;
     process.host = "n";
@@ -103,6 +103,7 @@ class Trace {
     for (const RankTimeline& rank : builder.build()) analyzer->summarise(rank, inputs, all);
     all.canonicalise();
     Conclusions conclusions;
+    conclusions.facts = known;
     analyzer->conclude(all, inputs, conclusions);
     return conclusions;
   }
@@ -303,4 +304,12 @@ TEST_CASE("a gigantic name is looked at as far as a matcher can go") {
   CHECK_FALSE(kinds.work_out(gigantic + "end").known);
   CHECK(kinds.work_out("x" + gigantic).kind == WorkKind::compact);
   CHECK_FALSE(kinds.work_out("").known);
+}
+
+TEST_CASE("what the job itself told about its compression is not denied") {
+  Trace trace;
+  trace.range(kHook, 100, 400).collective("all_reduce", 130, 160, 200, 4000);
+  CHECK(label(trace.fingerprint({{"compression", "fp16"}, {"compression.started", "yes"}})) == "(silent)");
+  CHECK(label(trace.fingerprint({{"compression", "powersgd"}, {"compression.started", "no"}})) == "none");
+  CHECK(label(trace.fingerprint({{"compression", "none"}})) == "none");
 }
