@@ -231,7 +231,7 @@ IssuedWork issued_work(const RankTimeline& rank, NameKinds& kinds) {
   bool collectives = false;
   for (const Event& event : rank.events) {
     if (event.source != Source::profiler) continue;
-    work.on_device |= event.on_stream() && event.kind == Kind::kernel;
+    work.on_device |= event.on_stream() && (event.kind == Kind::kernel || event.kind == Kind::collective);
     collectives |= event.kind == Kind::collective;
   }
   if (!collectives) return work;
