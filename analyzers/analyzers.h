@@ -21,5 +21,6 @@ std::unique_ptr<Analyzer> make_nccl_sweep();      // bandwidth and wrong results
 std::unique_ptr<Analyzer> make_nccl_transport();  // what NCCL uses between nodes, joined over its logs
 std::unique_ptr<Analyzer> make_irq_pressure();    // rate, time and balance of interrupts
 std::unique_ptr<Analyzer> make_sched_delay();     // threads that could run and had no CPU
+std::unique_ptr<Analyzer> make_fingerprint();     // which exchanges are compressed, by what, and unknown kernels
 
 }  // namespace gradsync

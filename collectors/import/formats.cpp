@@ -4,8 +4,8 @@
 #include "collectors/import/nccl_inspector.h"
 #include "collectors/import/nccl_log.h"
 #include "collectors/import/nccl_tests_json.h"
-#include "collectors/import/perf_format.h"
 #include "collectors/import/nsys_format.h"
+#include "collectors/import/perf_format.h"
 
 namespace gradsync {
 

@@ -15,7 +15,8 @@
 //
 // A collective is named as in docs/events.md, or "collective" when the trace does not tell the operation. Its bytes are
 // this rank's input (all_gather, reduce_scatter: the part per rank) and 0 when unknown; attributes dtype, elements,
-// op (sum, …), group_size where known. Arrows, instants and the profiler's own spans are counted, not imported.
+// op (sum, …), group_size where known. A kernel that converts between element types has the attribute threads, what its
+// launch comes to. Arrows, instants and the profiler's own spans are counted, not imported.
 #pragma once
 
 #include <array>

@@ -22,6 +22,12 @@ bool waits_for_device(std::string_view name) {
   return runtime && name.find("Synchronize") != std::string_view::npos;
 }
 
+// The framework's kernel for element by element, reading one type and writing another.
+bool converts(std::string_view name) {
+  return name.find("unrolled_elementwise_kernel") != std::string_view::npos &&
+         name.find("LoadWithCast") != std::string_view::npos;
+}
+
 }  // namespace
 
 const KnownName& KnownNames::find(std::string_view name) {
@@ -35,6 +41,7 @@ KnownName KnownNames::work_out(std::string_view name) {
   known.id = name.empty() ? NameId::none : sink_.intern(name);
   known.step = step_number(name);
   known.spanning = collective_of_annotation(name);
+  known.casts = converts(name);
   known.host_sync = waits_for_device(name);
   known.clock_marker = name == kClockOpen || name == kClockClose;
   if (is_nccl_kernel(name)) {

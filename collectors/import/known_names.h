@@ -22,6 +22,7 @@ struct KnownName {
   std::string_view spanning;          // gloo:all_reduce → all_reduce; these three are constants
   std::string_view nccl_operation;    // of an NCCL kernel; empty = it is none
   std::string_view nccl_reduction;
+  bool casts = false;      // a kernel that converts between element types
   bool host_sync = false;  // a runtime call that blocks until the device is done
   bool clock_marker = false;
 };

@@ -37,6 +37,7 @@ struct TraceEvent {
   // args
   std::string_view label;  // "name" of metadata events
   std::optional<std::int64_t> stream, device, correlation, bytes;
+  std::optional<std::int64_t> blocks, block_threads;  // of a kernel: what "grid" and "block" come to
   std::string_view collective, dtype, group;
   std::optional<std::int64_t> in_elements, out_elements, group_size, sequence;
   std::optional<std::int64_t> input_elements;  // of the tensors in "Input Dims", together

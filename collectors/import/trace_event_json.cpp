@@ -1,9 +1,11 @@
 #include "collectors/import/trace_event_json.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "collectors/import/decimal.h"
 #include "collectors/import/json_scan.h"
+#include "src/base/text.h"
 
 namespace gradsync {
 namespace {
@@ -97,6 +99,23 @@ void read_input_dimensions(value dimensions, TraceEvent& event) {
   if (!dimensions.get_array().get(list)) event.input_elements = elements_of(list);
 }
 
+// [524288, 1, 1] → 524288. Read beside the parser: stepping into the array would change how a damaged event is left.
+std::optional<std::int64_t> product_of(value sizes) {
+  constexpr std::size_t most = simdjson::SIMDJSON_PADDING;  // behind the text is as much
+  std::string_view text(sizes.raw_json_token().data(), most);
+  const std::size_t end = text.find(']');
+  if (text.front() != '[' || end == std::string_view::npos || end == 1) return std::nullopt;
+  text = text.substr(1, end - 1);
+  std::int64_t product = 1;
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    const std::optional<std::int64_t> size = integer_from(trim(text.substr(0, comma)));
+    if (!size || *size < 0 || __builtin_mul_overflow(product, *size, &product)) return std::nullopt;
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return product;
+}
+
 void read_input_types(value types, TraceEvent& event) {
   array list;
   if (types.get_array().get(list)) return;
@@ -126,6 +145,10 @@ bool read_args(object args, TraceEvent& event) {
         break;
       case 'b':
         if (is_key(key, "bytes")) event.bytes = integer(content);
+        if (is_key(key, "block")) event.block_threads = product_of(content);
+        break;
+      case 'g':
+        if (is_key(key, "grid")) event.blocks = product_of(content);
         break;
       case 'n':
         if (is_key(key, "name")) event.label = text_of(content);

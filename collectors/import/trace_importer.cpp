@@ -95,10 +95,11 @@ void TraceImporter::complete(const TraceEvent& event) {
   made.end = clock_.map(end);
   made.reference = ++references_;
   const std::string_view operation = classify(event, name, made);
-  if (operation.empty())
-    give(made);
-  else
-    give_collective(event, name, operation, made);
+  if (!operation.empty()) return give_collective(event, name, operation, made);
+  give(made);
+  if (!name.casts || made.kind != Kind::kernel) return;
+  const std::int64_t threads = product(not_negative(event.blocks), not_negative(event.block_threads));
+  if (threads > 0) sink_.attribute(made.reference, names_.id("threads"), threads);
 }
 
 std::string_view TraceImporter::classify(const TraceEvent& event, const KnownName& name, Event& made) {

@@ -15,6 +15,18 @@ namespace {
 
 constexpr std::array<std::string_view, 9> kMeanings{"compress",  "decompress", "comm", "forward", "backward",
                                                     "optimizer", "data",       "step", "other"};
+constexpr std::array<std::string_view, 7> kKinds{"select",         "compact",   "quantise",   "low-rank",
+                                                 "error-feedback", "host-pack", "reconstruct"};
+constexpr std::array<std::string_view, 4> kEvidence{"chain", "codec", "pair", "beside"};
+
+// A word that may be left out.
+template <std::size_t count>
+std::string optional_word(TableReader& reader, std::string_view key, const std::array<std::string_view, count>& words) {
+  std::string word = reader.text(key);
+  if (!word.empty() && std::find(words.begin(), words.end(), word) == words.end())
+    reader.fail(key, fmt::format("'{}' is none of its words", word), fmt::format("one of: {}", fmt::join(words, ", ")));
+  return word;
+}
 
 void check_pattern(TableReader& reader, const NameClass& name) {
   if (std::find(kMeanings.begin(), kMeanings.end(), name.meaning) == kMeanings.end())
@@ -72,7 +84,9 @@ Result<std::vector<NameClass>> parse_name_classes(const TomlNode& root, std::str
     if (list == nullptr || known != key) continue;
     for (const TomlNode& node : list->items) {
       TableReader entry(node, file);
-      NameClass name{entry.required_text("pattern"), entry.required_text("meaning")};
+      NameClass name{entry.required_text("pattern"), entry.required_text("meaning"),
+                     optional_word(entry, "kind", kKinds), optional_word(entry, "evidence", kEvidence),
+                     entry.text("wire")};
       if (entry.ok()) check_pattern(entry, name);
       if (const auto error = entry.finish()) return *error;
       names.push_back(std::move(name));

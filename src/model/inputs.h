@@ -31,10 +31,14 @@ struct LoadProfile {
   double ms_p10 = 0, ms_p50 = 0, ms_p90 = 0;
 };
 
-// A name pattern (ECMAScript regex) and what it stands for: compress, decompress, comm, forward, backward, optimizer, data, step.
+// A name pattern (ECMAScript regex) and what it stands for: compress, decompress, comm, forward, backward, optimizer,
+// data, step, other. The words of all fields are explained in rules/kernels.toml; the last three may be empty.
 struct NameClass {
   std::string pattern;
   std::string meaning;
+  std::string kind{};      // select, compact, quantise, low-rank, error-feedback, host-pack, reconstruct
+  std::string evidence{};  // chain (also when empty), codec, pair, beside
+  std::string wire{};      // element type that it makes for the wire
 };
 
 // Whether the doctor watched the job itself, or reads files that something else left of it.

@@ -136,4 +136,20 @@ TEST_CASE("numbers that make no sense do no harm") {
         "copy Memcpy 1000..3000 lane=s7");
 }
 
+TEST_CASE("a kernel that casts keeps the size of its launch; others and wrong sizes do not") {
+  const std::string name =
+      "void at::native::unrolled_elementwise_kernel<direct_copy_kernel_cuda, LoadWithCast<1> >(int)";
+  const auto line = [&](const std::string& args) { return only_line(device_event("kernel", name, args)); };
+  CHECK(line(R"("stream": 7, "grid": [524288, 1, 1], "block": [128, 1, 1])") ==
+        "kernel " + name + " 1000..3000 lane=s7 threads=67108864");
+  const std::string without = "kernel " + name + " 1000..3000 lane=s7";
+  CHECK(line(R"("stream": 7, "grid": [8, 1, 1])") == without);
+  CHECK(line(R"("stream": 7, "grid": "8", "block": {})") == without);
+  CHECK(line(R"("stream": 7, "grid": [], "block": [])") == without);
+  CHECK(line(R"("stream": 7, "grid": [-8, 1, 1], "block": [128, 1, 1])") == without);
+  CHECK(line(R"("stream": 7, "grid": [9223372036854775807, 1, 1], "block": [1024, 1, 1])") == without);
+  CHECK(only_line(device_event("kernel", "gemm", R"("stream": 7, "grid": [8, 1, 1], "block": [128, 1, 1])")) ==
+        "kernel gemm 1000..3000 lane=s7");
+}
+
 }  // namespace gradsync
