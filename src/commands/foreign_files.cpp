@@ -65,7 +65,7 @@ std::vector<ReadFile> read_all(const std::vector<fs::path>& files, const std::ve
   return read;
 }
 
-void append(SeriesSet& all, SeriesSet more, std::vector<Coverage>& coverage) {
+void append(SeriesSet& all, SeriesSet&& more, std::vector<Coverage>& coverage) {
   for (auto& [name, series] : more) {
     Series& whole = all[name];
     if (whole.columns.empty()) {

@@ -72,7 +72,7 @@ class Names {
       const std::vector<std::string> found = matches_of(argument);
       if (found.empty()) return Error{"no file matches", argument, "", "", exit_status::kNothingUsable};
       for (const std::string& path : found)
-        if (const Result<void> added = add_path(path); !added) return added;
+        if (Result<void> added = add_path(path); !added) return added;
       return {};
     }
     return add_path(argument);

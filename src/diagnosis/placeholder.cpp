@@ -53,7 +53,22 @@ void walk(std::string_view text, const std::function<void(std::string_view)>& ta
 
 }  // namespace
 
-std::string fill(std::string_view text, const Situation& situation) {
+static std::string without_unknown_parts(std::string_view text, const Situation& situation) {
+  std::string kept;
+  while (!text.empty()) {
+    const std::size_t open = text.find("[[");
+    const std::size_t close = open == std::string_view::npos ? open : text.find("]]", open);
+    if (close == std::string_view::npos) break;
+    kept += text.substr(0, open);
+    const std::string_view part = text.substr(open + 2, close - open - 2);
+    if (fill_if_known(part, situation)) kept += part;
+    text.remove_prefix(close + 2);
+  }
+  return kept.append(text);
+}
+
+std::string fill(std::string_view whole, const Situation& situation) {
+  const std::string text = without_unknown_parts(whole, situation);
   std::string filled;
   walk(
       text, [&](std::string_view plain) { filled += plain; },

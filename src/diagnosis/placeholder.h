@@ -2,6 +2,7 @@
 //   {step.time_ms}  {comm.message_bytes@p50}   a metric with its unit, in the scope judged, else in `all`
 //   {fact:backend}                             a fact
 //   {scope}                                    "rank 1", "group dp", "all ranks"
+//   [[ It is idle for {straggler.idle_percent}.]]  left out as a whole when something in it was not measured
 #pragma once
 
 #include <optional>

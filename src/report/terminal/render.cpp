@@ -17,7 +17,10 @@ std::string render_terminal(const Report& report, const TerminalOptions& options
   canvas.blank();
   draw_verdict(report, canvas);
   canvas.blank();
-  draw_step_bars(report, canvas);
+  if (const auto job = report.facts.find("job"); job != report.facts.end() && job->second == "none")
+    draw_measured(report, canvas);
+  else
+    draw_step_bars(report, canvas);
   canvas.blank();
   draw_diagnostic_steps(report, outcomes, canvas);
   canvas.blank();

@@ -79,6 +79,8 @@ TEST_CASE("placeholders print numbers with their unit, and say what is missing")
         "rank 1: 17.9 ms (11.0 ms to 23.0 ms)");
   CHECK(fill("{fact:backend} {fact:torch} {a.absent_ms} {step.time_ms@p90}", rank) ==
         "gloo (not measured) (not measured) (not measured)");
+  CHECK(fill("{fact:backend}[[, {step.time_ms}]][[, {a.absent_ms}]].", rank) == "gloo, 142.0 ms.");
+  CHECK(fill("[[{a.absent_ms}]][[ not closed", rank) == "[[ not closed");
   CHECK(fill("{scope}", {metrics, facts, "all"}) == "all ranks");
   CHECK(fill("{scope}", {metrics, facts, "group:dp"}) == "group dp");
   CHECK(fill_if_known("{fact:where.compress}", rank) == "train.py:87 in topk_hook");

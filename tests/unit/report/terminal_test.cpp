@@ -57,6 +57,21 @@ TEST_CASE("parts that come from a profiler's longer steps are marked, and are sh
 )");
 }
 
+TEST_CASE("files without a job: their numbers instead of a step, those of the whole first, and not too many") {
+  Report report = healthy_report();
+  report.facts["job"] = "none";
+  report.metrics = {{.name = "irq.rate_hz", .scope = "device:eth0", .value = 12, .n = 3},
+                    {.name = "run.ranks_seen", .scope = "all", .value = 0, .n = 1},
+                    {.name = "fabric.all_reduce.wrong_results", .scope = "all", .value = 0, .n = 60}};
+  CHECK(section(render_terminal(report, {.width = 80}), "MEASURED") == R"(MEASURED
+  fabric.all_reduce.wrong_results 0 (n 60)
+  irq.rate_hz (device eth0) 12 Hz (n 3)
+)");
+  for (int cpu = 0; cpu < 30; ++cpu)
+    report.metrics.push_back({.name = "irq.queues", .scope = "device:d" + std::to_string(cpu), .value = 1, .n = 1});
+  CHECK(render_terminal(report, {.width = 80}).find("  and 12 numbers more: -v shows them\n") != std::string::npos);
+}
+
 TEST_CASE("nothing fired: what was checked, and how small a problem would have been seen") {
   CHECK(render_terminal(healthy_report(), {.width = 80}) ==
         R"(gradsync-doctor 0.1.0   python3 samples/ddp_topk.py --note 'two words'
