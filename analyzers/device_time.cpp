@@ -78,6 +78,9 @@ class DeviceTimeAnalyzer final : public Analyzer {
   void conclude(const Summary& all, const Inputs&, Conclusions& conclusions) const override {
     const Series* table = all.find(kTable);
     if (table == nullptr) return;
+    Nanoseconds communication = 0;
+    for (const auto& row : table->rows) communication += std::get<std::int64_t>(row[kCommunication]);
+    if (communication == 0) conclusions.facts["communication"] = "none seen";
     for (const auto& row : table->rows) {
       const auto cell = [&row](Column column) { return std::get<std::int64_t>(row[column]); };
       const DeviceTime time{cell(kEvents),  cell(kSpan),          cell(kBusy),

@@ -31,12 +31,14 @@ TEST_CASE("intervals are united, never summed: kernels side by side are busy onc
   CHECK(value(found, "gpu.non_compute_us") == doctest::Approx(350));  // 400 … 650 and 900 … 1000
   CHECK(value(found, "gpu.comm_us") == doctest::Approx(250));
   CHECK(value(found, "gpu.comm_overlap_percent") == doctest::Approx(20));  // 350 … 400 of 250
+  CHECK_FALSE(found.facts.contains("communication"));
 }
 
 TEST_CASE("no collective: no overlap, rather than 0 %") {
   const Conclusions found = analyze(kHead + "kernel a 100..300 stream=7 source=profiler\n");
   CHECK(value(found, "gpu.idle_us") == 0);
   CHECK_FALSE(found.metrics.value("gpu.comm_overlap_percent", "rank:0").has_value());
+  CHECK(found.facts.at("communication") == "none seen");
 }
 
 TEST_CASE("nothing on a device, or the deep window of a job: nothing is said about the whole file") {
