@@ -84,7 +84,8 @@ TEST_CASE("the bound with several threads") {
                      {.max_chunks = 4}) == 0);
   const test::Spool spool = recording.only();
   CHECK(spool.header.dropped_full > 0);
-  CHECK(spool.events.size() + spool.header.dropped_full == 15000);
+  // Whoever comes while another thread opens the spool drops some of its first events on a busy machine.
+  CHECK(spool.events.size() + spool.header.dropped_full + spool.header.dropped_no_space == 15000);
 }
 
 TEST_CASE("a full disk is counted and never kills; room that comes back is used") {
