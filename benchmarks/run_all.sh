@@ -33,7 +33,7 @@ run_all() {
   printf '\n== an event from Python ==\n'
   "$python" ./event_cost.py
   printf '\n== the hook in a training step ==\n'
-  "$python" ./hook_overhead.py --step-ms 50
+  "$python" ./hook_overhead.py --step-ms 50 --pairs 350
   "$python" ./hook_overhead.py --step-ms 5
   if [[ -x "$build/benchmarks/kineto_read" ]]; then
     printf '\n== reading a Kineto trace ==\n'
