@@ -1,13 +1,11 @@
 #include "src/commands/examine.h"
 
 #include <algorithm>
-#include <atomic>
 #include <set>
-#include <system_error>
-#include <thread>
 
 #include "src/commands/analyzers.h"
 #include "src/commands/deep_windows.h"
+#include "src/commands/in_parallel.h"
 #include "src/commands/recording_parts.h"
 #include "src/diagnosis/diagnose.h"
 #include "src/diagnosis/rule_set.h"
@@ -24,19 +22,9 @@ namespace {
 Summary summarise_all(const std::vector<RankTimeline>& ranks, const std::vector<std::unique_ptr<Analyzer>>& analyzers,
                       const Inputs& inputs, int threads) {
   std::vector<Summary> by_rank(ranks.size());
-  std::atomic<std::size_t> next{0};
-  const auto work = [&] {
-    for (std::size_t i = next++; i < ranks.size(); i = next++)
-      for (const auto& analyzer : analyzers) analyzer->summarise(ranks[i], inputs, by_rank[i]);
-  };
-  std::vector<std::thread> workers;
-  try {
-    for (int i = 1; i < threads; ++i) workers.emplace_back(work);
-  } catch (const std::system_error&) {
-    // No more threads are allowed here: those that run share the work.
-  }
-  work();
-  for (std::thread& worker : workers) worker.join();
+  in_parallel(ranks.size(), threads, [&](std::size_t i) {
+    for (const auto& analyzer : analyzers) analyzer->summarise(ranks[i], inputs, by_rank[i]);
+  });
   Summary all;
   for (Summary& one : by_rank) all.merge(std::move(one));
   all.canonicalise();

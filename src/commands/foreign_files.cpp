@@ -1,14 +1,12 @@
 #include "src/commands/foreign_files.h"
 
 #include <algorithm>
-#include <atomic>
 #include <memory>
 #include <set>
-#include <system_error>
-#include <thread>
 
 #include "collectors/import/interrupts_join.h"
 #include "collectors/import/recognise.h"
+#include "src/commands/in_parallel.h"
 #include "src/timeline/builder.h"
 
 namespace gradsync {
@@ -49,19 +47,9 @@ std::vector<ReadFile> read_all(const std::vector<fs::path>& files, const std::ve
                                int threads) {
   constexpr std::int64_t kProcessesPerFile = 1 << 20;
   std::vector<ReadFile> read(files.size());
-  std::atomic<std::size_t> next{0};
-  const auto work = [&] {
-    for (std::size_t i = next++; i < files.size(); i = next++)
-      read[i] = read_file(files[i], static_cast<std::int64_t>(i) * kProcessesPerFile + 1, range_classes);
-  };
-  std::vector<std::thread> workers;
-  try {
-    for (int i = 1; i < std::min(threads, static_cast<int>(files.size())); ++i) workers.emplace_back(work);
-  } catch (const std::system_error&) {
-    // No more threads are allowed here: those that run share the work.
-  }
-  work();
-  for (std::thread& worker : workers) worker.join();
+  in_parallel(files.size(), threads, [&](std::size_t i) {
+    read[i] = read_file(files[i], static_cast<std::int64_t>(i) * kProcessesPerFile + 1, range_classes);
+  });
   return read;
 }
 
