@@ -8,6 +8,7 @@
 namespace gradsync {
 
 std::unique_ptr<Analyzer> make_environment();     // facts joined over ranks, who was instrumented, who ended early
+std::unique_ptr<Analyzer> make_step_pass();       // first half of attribution, messages and straggler
 std::unique_ptr<Analyzer> make_attribution();     // every nanosecond of the step has one class
 std::unique_ptr<Analyzer> make_step_time();       // step time, the series `steps`, inflation by the deep window
 std::unique_ptr<Analyzer> make_overlap();         // exposed and overlapped communication and compression

@@ -1,107 +1,20 @@
 // Attribution: every nanosecond of a step gets exactly one class, so the classes add up to the step.
-// First half: per rank, by claim(). Second half: what was blocked on communication is split at the moment when the
+// First half: per rank, by claim() (step_rows.h). Second half, here: what was blocked on communication is split at the moment when the
 // last peer was ready: before it the rank waits for its peers, after it the fabric works.
 #include <algorithm>
 #include <map>
 
 #include "analyzers/analyzers.h"
 #include "analyzers/rows.h"
-#include "analyzers/step_activity.h"
+#include "analyzers/step_rows.h"
 #include "src/base/statistics.h"
 
 namespace gradsync {
 namespace {
 
-constexpr std::string_view kBlockedTable =
-    "blocked";  // rank, step, key, start, end, peers_ready, complete: stretches of comm
-constexpr std::string_view kArrivalTable = "arrivals";  // rank, key, time: when the rank was ready for the collective
-
 const std::vector<std::string> kReportClasses{
     "compute", "compress",  "decompress", "comm_peer_wait", "comm_startup", "comm_transfer", "comm_unsplit",
     "memcpy",  "host_sync", "launch",     "sched_irq",      "data",         "idle"};
-
-Cell whole(Nanoseconds value) { return static_cast<std::int64_t>(value); }
-
-class StepSummariser {
- public:
-  StepSummariser(const RankTimeline& rank, const GradientPath& path, Summary& summary)
-      : rank_(rank),
-        path_(path),
-        steps_(summary.table(kStepTable, step_columns())),
-        blocked_(
-            summary.table(kBlockedTable, {"rank", "step", "key", "start_ns", "end_ns", "peers_ready_ns", "complete"})),
-        arrivals_(summary.table(kArrivalTable, {"rank", "key", "time_ns"})) {}
-
-  void add(const StepSpan& step) {
-    const StepActivity seen = observe(rank_, step, path_);
-    const Activity claimed = claim(seen.activity, step.interval());
-    std::vector<Cell> row{whole(rank_.rank),   whole(step.number), whole(step.variant),         whole(step.deep),
-                          whole(step.warm_up), whole(step.start),  whole(step.end - step.start)};
-    for (const IntervalSet& set : claimed.of) row.push_back(whole(set.length()));
-    for (const IntervalSet* set : {&seen.forward, &seen.backward, &seen.optimizer, &seen.gradient})
-      row.push_back(whole(set->length()));
-    add_communication(seen, claimed, row);
-    add_compression(seen, step, row);
-    add_host_syncs(seen, row);
-    add_lifecycle(seen, row);
-    row.push_back(whole(seen.on_device));
-    steps_.rows.push_back(std::move(row));
-    if (!step.warm_up) add_blocked(seen, claimed, step);
-  }
-
- private:
-  static void add_communication(const StepActivity& seen, const Activity& claimed, std::vector<Cell>& row) {
-    row.push_back(whole(seen.communicating.length()));
-    row.push_back(whole(intersect(seen.communicating, claimed[StepClass::compute]).length()));
-  }
-
-  static void add_compression(const StepActivity& seen, const StepSpan& step, std::vector<Cell>& row) {
-    const IntervalSet all =
-        clip(unite(seen.activity[StepClass::compress], seen.activity[StepClass::decompress]), step.interval());
-    row.push_back(whole(all.length()));
-    const Interval after{seen.compute_end > 0 ? seen.compute_end : step.end, step.end};
-    row.push_back(whole(clip(clip(seen.activity[StepClass::compress], step.interval()), after).length()));
-  }
-
-  static void add_host_syncs(const StepActivity& seen, std::vector<Cell>& row) {
-    row.push_back(whole(static_cast<Nanoseconds>(seen.host_syncs.size())));
-    row.push_back(whole(std::count_if(seen.host_syncs.begin(), seen.host_syncs.end(),
-                                      [](const Event* event) { return event->has(kFlagInHook); })));
-  }
-
-  void add_lifecycle(const StepActivity& seen, std::vector<Cell>& row) const {
-    Nanoseconds first = 0;
-    std::int64_t bytes = 0, late_bytes = 0;
-    for (const Event* event : seen.collectives) {
-      if (seen.backward_start == 0 || event->start < seen.backward_start) continue;
-      if (first == 0 || event->start < first) first = event->start;
-      bytes += event->bytes;
-      if (seen.compute_end > 0 && event->start >= seen.compute_end) late_bytes += event->bytes;
-    }
-    row.push_back(whole(first > 0 ? first - seen.backward_start : -1));
-    row.push_back(whole(bytes));
-    row.push_back(whole(late_bytes));
-  }
-
-  void add_blocked(const StepActivity& seen, const Activity& claimed, const StepSpan& step) {
-    IntervalSet left = claimed[StepClass::comm];
-    for (const Blocked& blocked : seen.blocked) {
-      const IntervalSet mine = clip(left, blocked.interval);
-      left = subtract(left, mine);
-      for (const Interval& piece : mine.intervals())
-        blocked_.rows.push_back({whole(rank_.rank), whole(step.number), blocked.key, whole(piece.start),
-                                 whole(piece.end), whole(blocked.peers_ready), whole(blocked.complete)});
-      if (blocked.key != 0 && blocked.arrival != 0)
-        arrivals_.rows.push_back({whole(rank_.rank), blocked.key, whole(blocked.arrival)});
-    }
-  }
-
-  const RankTimeline& rank_;
-  const GradientPath& path_;
-  Series& steps_;
-  Series& blocked_;
-  Series& arrivals_;
-};
 
 // When the last of all ranks was ready for a collective; nothing unless every rank said so.
 class LastArrivals {
@@ -146,23 +59,34 @@ struct CommSplits {
   }
 };
 
+void add_known_splits(const Summary& summary, CommSplits& splits) {
+  const Series* table = summary.find(kSplitTable);
+  if (table == nullptr) return;
+  for (const auto& row : table->rows) {
+    const auto cell = [&row](std::size_t i) { return std::get<std::int64_t>(row[i]); };
+    CommSplit& split = splits.by_step[{cell(0), cell(1)}];
+    split.peer_wait += cell(2);
+    splits.wait_known = true;
+    if (cell(3) < 0) continue;  // a rank that is not here may have come later still
+    split.transfer += cell(3);
+    splits.transfer_known = true;
+  }
+}
+
 CommSplits split_communication(const Summary& summary, const LastArrivals& arrivals) {
   CommSplits splits;
+  add_known_splits(summary, splits);
   const Series* table = summary.find(kBlockedTable);
   if (table == nullptr) return splits;
   for (const auto& row : table->rows) {
     const auto cell = [&row](std::size_t i) { return std::get<std::int64_t>(row[i]); };
+    const std::optional<Nanoseconds> last = arrivals.of(cell(2));
+    if (!last) continue;
+    const Nanoseconds start = cell(3), end = cell(4), waited = std::clamp(*last, start, end) - start;
     CommSplit& split = splits.by_step[{cell(0), cell(1)}];
-    const Nanoseconds start = cell(3), end = cell(4);
-    const std::optional<Nanoseconds> told = arrivals.of(cell(2));
-    const Nanoseconds last = told.value_or(cell(5));
-    if (last == 0) continue;
-    const Nanoseconds waited = std::clamp(last, start, end) - start;
-    splits.wait_known = true;
     split.peer_wait += waited;
-    if (!told && cell(6) == 0) continue;  // a rank that is not here may have come later still
-    splits.transfer_known = true;
     split.transfer += end - start - waited;
+    splits.wait_known = splits.transfer_known = true;
   }
   return splits;
 }
@@ -207,12 +131,7 @@ class AttributionAnalyzer final : public Analyzer {
  public:
   std::string_view name() const override { return "attribution"; }
 
-  void summarise(const RankTimeline& rank, const Inputs& inputs, Summary& summary) const override {
-    const GradientPath path = find_gradient_path(rank, inputs);
-    if (!can_attribute(rank)) return;
-    StepSummariser summariser(rank, path, summary);
-    for (const StepSpan& step : rank.steps) summariser.add(step);
-  }
+  void summarise(const RankTimeline&, const Inputs&, Summary&) const override {}  // step_pass.cpp
 
   void conclude(const Summary& all, const Inputs& inputs, Conclusions& conclusions) const override {
     if (counted_steps(all).empty()) return;
@@ -238,16 +157,6 @@ class AttributionAnalyzer final : public Analyzer {
       for (const std::string& name : kReportClasses) out.emplace_back(parts.at(name));
       series.rows.push_back(std::move(out));
     }
-  }
-
-  // From the device's kernels, or on a CPU job from its phases. A GPU job whose kernels were not recorded cannot be
-  // attributed from the host's side, and a trace of bare operators does not tell what they were for.
-  static bool can_attribute(const RankTimeline& rank) {
-    const bool gpu = rank.fact("device") == "cuda";
-    return std::any_of(rank.events.begin(), rank.events.end(), [gpu](const Event& event) {
-      return event.kind == Kind::kernel ||
-             (!gpu && event.kind == Kind::range && event.source != Source::profiler && event.phase != Phase::none);
-    });
   }
 
   // Reported part = median step × Σ part ÷ Σ step, so that the parts add up to the median step.

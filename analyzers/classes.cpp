@@ -14,6 +14,7 @@ Activity claim(const Activity& activity, Interval step) {
   Activity claimed;
   IntervalSet unclaimed({step});
   for (std::size_t i = 0; i + 1 < kStepClasses; ++i) {
+    if (activity.of[i].empty()) continue;
     claimed.of[i] = intersect(activity.of[i], unclaimed);
     unclaimed = subtract(unclaimed, claimed.of[i]);
   }

@@ -8,33 +8,14 @@
 
 #include "analyzers/analyzers.h"
 #include "analyzers/collective_lateness.h"
+#include "analyzers/ready_times.h"
 #include "analyzers/rows.h"
-#include "analyzers/step_activity.h"
 #include "src/base/statistics.h"
 
 namespace gradsync {
 namespace {
 
-constexpr std::string_view kReady = "ready";  // rank, step, time_ns
 constexpr double kSharedClockResidualUs = 1;  // one host, one CLOCK_MONOTONIC: the stamp's own granularity
-
-// On a device the collective's own start. The host of a GPU job runs ahead of it: when it has nothing left to issue
-// says nothing about when the gradients are there.
-Nanoseconds ready_time(const RankTimeline& rank, const StepActivity& seen, const GradientPath& path) {
-  if (seen.on_device) {
-    Nanoseconds first = 0;
-    for (const Event* event : seen.collectives)
-      if (event->on_stream() && (first == 0 || event->start < first)) first = event->start;
-    return first;
-  }
-  if (rank.fact("device") == "cuda") return 0;
-  const bool waits_in_backward = path.framework_syncs || path.place == Place::hook;
-  if (waits_in_backward && seen.compute_end > 0) return seen.compute_end;
-  Nanoseconds first = 0;
-  for (const Event* event : seen.collectives)
-    if (event->start >= seen.backward_start && (first == 0 || event->start < first)) first = event->start;
-  return first;
-}
 
 // What a rank does while the others wait for it: share of its step in which it neither computes nor communicates, and
 // the share of the others' steps that collectives take.
@@ -66,19 +47,8 @@ class StragglerAnalyzer final : public Analyzer {
  public:
   std::string_view name() const override { return "straggler"; }
 
-  void summarise(const RankTimeline& rank, const Inputs& inputs, Summary& summary) const override {
-    summarise_lateness(rank, summary);
-    const GradientPath path = find_gradient_path(rank, inputs);
-    Series& table = summary.table(kReady, {"rank", "step", "time_ns"});
-    // Steps that were found by their repetition are not numbered alike on all ranks.
-    if (rank.step_source == StepSource::repetition) return;
-    for (const StepSpan& step : rank.steps) {
-      if (!step.counted()) continue;
-      const StepActivity seen = observe(rank, step, path);
-      if (seen.on_device && !rank.shared.empty()) return;  // what was matched tells more than a step's first kernel
-      const Nanoseconds ready = ready_time(rank, seen, path);
-      if (ready > 0) table.rows.push_back({std::int64_t{rank.rank}, step.number, std::int64_t{ready}});
-    }
+  void summarise(const RankTimeline& rank, const Inputs&, Summary& summary) const override {
+    summarise_lateness(rank, summary);  // of the collectives; that of the steps is in step_pass.cpp
   }
 
   void conclude(const Summary& all, const Inputs& inputs, Conclusions& conclusions) const override {
@@ -100,7 +70,7 @@ class StragglerAnalyzer final : public Analyzer {
  private:
   // False when there are not enough steps in which every rank told its arrival.
   static bool judge_steps(const Summary& all, double residual_us, Conclusions& conclusions) {
-    const Series* table = all.find(kReady);
+    const Series* table = all.find(kReadyTable);
     if (table == nullptr) return false;
     std::map<std::int64_t, std::map<std::int64_t, double>> by_step;  // step → rank → µs
     std::map<std::int64_t, std::vector<double>> late_ms;

@@ -7,6 +7,7 @@ namespace gradsync {
 std::vector<std::unique_ptr<Analyzer>> all_analyzers() {
   std::vector<std::unique_ptr<Analyzer>> analyzers;
   analyzers.push_back(make_environment());
+  analyzers.push_back(make_step_pass());
   analyzers.push_back(make_step_time());
   analyzers.push_back(make_attribution());
   analyzers.push_back(make_overlap());

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "src/base/in_parallel.h"
 #include "src/commands/analyzers.h"
 #include "src/commands/deep_windows.h"
-#include "src/commands/in_parallel.h"
 #include "src/commands/recording_parts.h"
 #include "src/diagnosis/diagnose.h"
 #include "src/diagnosis/rule_set.h"
@@ -136,7 +136,7 @@ Result<Report> examine(const std::filesystem::path& recording, const Report& par
   TimelineBuilder builder(inputs.range_classes);
   for (Coverage& entry : read_spools(*folder, builder)) inputs.coverage.push_back(std::move(entry));
   read_deep_windows(*folder, builder, inputs.coverage);
-  Report report = conclude(builder.build(), std::move(inputs), rules, options);
+  Report report = conclude(builder.build(options.threads), std::move(inputs), rules, options);
   report.command = parts.command.empty() ? "examine" : parts.command;
   if (report.run.recording.empty()) report.run.recording = recording.string();
   return report;

@@ -6,7 +6,7 @@
 
 #include "collectors/import/interrupts_join.h"
 #include "collectors/import/recognise.h"
-#include "src/commands/in_parallel.h"
+#include "src/base/in_parallel.h"
 #include "src/timeline/builder.h"
 
 namespace gradsync {
@@ -113,7 +113,7 @@ Result<ForeignJob> read_foreign_files(const std::vector<fs::path>& files, const 
   if (!any) return *read.front().error;
   join_interrupt_files(job.inputs.series, job.inputs.coverage);
   if (!rank_sources.empty()) job.inputs.facts["ranks.source"] = rank_sources;
-  job.ranks = all.build();
+  job.ranks = all.build(threads);
   if (processes > static_cast<std::int64_t>(job.ranks.size()) && processes > 1)
     job.inputs.coverage.push_back({"ranks", "", CoverageState::partial,
                                    std::to_string(processes) + " processes make " + std::to_string(job.ranks.size()) +

@@ -5,6 +5,8 @@
 #include <regex>
 #include <set>
 
+#include "src/base/in_parallel.h"
+
 namespace gradsync {
 namespace {
 
@@ -26,9 +28,7 @@ bool trains(const RankTimeline& process) {
   });
 }
 
-Phase phase_of_meaning(std::string_view meaning) { return phase_from(meaning); }
-
-// NVTX knows no phases: the range's name decides, by data. A range that means communication becomes a collective.
+// NVTX knows no phases: the range's name decides, by data. Read by all threads; what one rank's names mean is its own.
 class RangeNames {
  public:
   explicit RangeNames(const std::vector<NameClass>& classes) {
@@ -37,38 +37,27 @@ class RangeNames {
           std::regex(entry.pattern, std::regex::ECMAScript | std::regex::icase | std::regex::optimize), entry.meaning);
   }
 
-  // Ids are those of one pool; ranks that were read apart have pools of their own.
-  void use(const StringPool& pool) {
-    if (pool_ != &pool) cache_.clear();
-    pool_ = &pool;
-  }
-
-  const std::string& meaning(NameId id, std::string_view name) {
-    const auto [slot, inserted] = cache_.try_emplace(id);
-    if (inserted)
-      for (const auto& [pattern, meaning] : patterns_)
-        if (std::regex_search(name.begin(), name.end(), pattern)) {
-          slot->second = meaning;
-          break;
-        }
-    return slot->second;
+  std::string_view meaning(std::string_view name) const {
+    for (const auto& [pattern, meaning] : patterns_)
+      if (std::regex_search(name.begin(), name.end(), pattern)) return meaning;
+    return {};
   }
 
  private:
   std::vector<std::pair<std::regex, std::string>> patterns_;
-  std::map<NameId, std::string> cache_;
-  const StringPool* pool_ = nullptr;
 };
 
-void name_ranges(RankTimeline& rank, RangeNames& names) {
-  names.use(*rank.strings);
+// A range that means communication becomes a collective.
+void name_ranges(RankTimeline& rank, const RangeNames& names) {
+  std::map<NameId, std::string_view> known;
   for (Event& event : rank.events) {
     if (event.kind != Kind::range || event.source != Source::nvtx || event.phase != Phase::none) continue;
-    const std::string& meaning = names.meaning(event.name, rank.name(event));
-    if (meaning == "comm")
+    const auto [meaning, inserted] = known.try_emplace(event.name);
+    if (inserted) meaning->second = names.meaning(rank.name(event));
+    if (meaning->second == "comm")
       event.kind = Kind::collective;
     else
-      event.phase = phase_of_meaning(meaning);
+      event.phase = phase_from(meaning->second);
   }
 }
 
@@ -119,7 +108,7 @@ void TimelineBuilder::lane(const LaneInfo& lane) {
 }
 
 void TimelineBuilder::event(const Event& event) {
-  Event& added = current().events.emplace_back(event);
+  Event& added = current().events.push_back(event);
   added.reference = feed_reference(event.reference);
   // A GPU's correlation id is a small number of its own space; only references of the same feed are widened.
   if (event.kind == Kind::wait || event.kind == Kind::range) added.correlation = feed_reference(event.correlation);
@@ -166,7 +155,7 @@ void TimelineBuilder::absorb(TimelineBuilder& other, const std::string& clock) {
   other.current_ = nullptr;
 }
 
-std::vector<RankTimeline> TimelineBuilder::build() {
+std::vector<RankTimeline> TimelineBuilder::build(int threads) {
   std::vector<RankTimeline> ranks, unnumbered;
   std::set<int> taken;
   for (auto& [key, process] : processes_) {
@@ -185,14 +174,14 @@ std::vector<RankTimeline> TimelineBuilder::build() {
     process.rank = next;
     ranks.push_back(std::move(process));
   }
-  RangeNames names(range_classes_);
-  for (RankTimeline& rank : ranks) {
+  const RangeNames names(range_classes_);
+  in_parallel(ranks.size(), threads, [&](std::size_t i) {
+    RankTimeline& rank = ranks[i];
     name_ranges(rank, names);
-    std::stable_sort(rank.events.begin(), rank.events.end(),
-                     [](const Event& a, const Event& b) { return a.start < b.start; });
+    rank.events.sort_by_start();
     rank.training_lane = find_training_lane(rank);
     find_steps(rank, range_classes_);
-  }
+  });
   std::sort(ranks.begin(), ranks.end(), [](const RankTimeline& a, const RankTimeline& b) { return a.rank < b.rank; });
   processes_.clear();
   current_ = nullptr;

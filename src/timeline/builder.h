@@ -45,7 +45,7 @@ class TimelineBuilder final : public EventSink {
 
   // Ranks in order of their number. A process without a rank of its own gets the next free one, by host and pid,
   // when it has steps or collectives; other processes are left out. The builder is empty afterwards.
-  std::vector<RankTimeline> build();
+  std::vector<RankTimeline> build(int threads = 1);
 
  private:
   RankTimeline& current();

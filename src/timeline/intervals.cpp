@@ -61,4 +61,14 @@ IntervalSet subtract(const IntervalSet& a, const IntervalSet& b) {
 
 IntervalSet clip(const IntervalSet& set, Interval window) { return intersect(set, IntervalSet({window})); }
 
+Nanoseconds covered(const IntervalSet& set, Interval window) {
+  const auto& all = set.intervals();
+  auto next =
+      std::partition_point(all.begin(), all.end(), [&](const Interval& one) { return one.end <= window.start; });
+  Nanoseconds total = 0;
+  for (; next != all.end() && next->start < window.end; ++next)
+    total += std::min(next->end, window.end) - std::max(next->start, window.start);
+  return total;
+}
+
 }  // namespace gradsync

@@ -33,5 +33,7 @@ IntervalSet unite(const IntervalSet& a, const IntervalSet& b);
 IntervalSet intersect(const IntervalSet& a, const IntervalSet& b);
 IntervalSet subtract(const IntervalSet& a, const IntervalSet& b);
 IntervalSet clip(const IntervalSet& set, Interval window);
+// Length of the part of `window` that the set covers.
+Nanoseconds covered(const IntervalSet& set, Interval window);
 
 }  // namespace gradsync

@@ -12,6 +12,7 @@
 
 #include "src/model/event_sink.h"
 #include "src/model/report.h"
+#include "src/timeline/event_list.h"
 #include "src/timeline/intervals.h"
 
 namespace gradsync {
@@ -64,7 +65,7 @@ class RankTimeline {
   ProcessInfo process;
   StepSource step_source = StepSource::none;
   std::vector<LaneInfo> lanes;
-  std::vector<Event> events;    // by start, then reference
+  EventList events;             // by start
   std::vector<StepSpan> steps;  // by start; disjoint
   Facts facts;
   std::optional<double> clock_residual_us;  // of its deep windows and of the alignment with other ranks, worst

@@ -1,4 +1,4 @@
-#include "src/commands/in_parallel.h"
+#include "src/base/in_parallel.h"
 
 #include <algorithm>
 #include <atomic>
