@@ -54,7 +54,7 @@ class Finder {
 
   void issued(std::size_t i) {
     pending_[thread_of(work_[i])].push_back(i);
-    const NameKind& kind = work_[i].kind;
+    const NameKind& kind = *work_[i].kind;
     if (kind.encodes() && kind.evidence == Evidence::chain && handles_gradients(work_[i].doing)) telling_.push_back(i);
   }
 
@@ -97,10 +97,10 @@ class Finder {
 
   // Whether `work` by itself says that the collective carries something compressed.
   static bool tells(const Work& work, const Work& exchange) {
-    if (!work.kind.encodes() || work.event->end > exchange.event->end) return false;
-    if (work.kind.evidence == Evidence::codec) return true;
-    if (work.kind.evidence != Evidence::chain || !together(work, exchange)) return false;
-    return work.kind.kind != WorkKind::low_rank || work.doing == Doing::gradient;
+    if (!work.kind->encodes() || work.event->end > exchange.event->end) return false;
+    if (work.kind->evidence == Evidence::codec) return true;
+    if (work.kind->evidence != Evidence::chain || !together(work, exchange)) return false;
+    return work.kind->kind != WorkKind::low_rank || work.doing == Doing::gradient;
   }
 
   static bool together(const Work& work, const Work& exchange) {
@@ -111,7 +111,7 @@ class Finder {
     std::vector<std::size_t> feeders;
     for (std::size_t at = 0; at < own.size(); ++at) {
       const Work& work = work_[own[at]];
-      const bool near = work.kind.evidence != Evidence::codec || own.size() - at <= kMostBehindCodec;
+      const bool near = work.kind->evidence != Evidence::codec || own.size() - at <= kMostBehindCodec;
       if (near && tells(work, exchange)) feeders.push_back(own[at]);
     }
     if (feeders.empty())  // another thread may have compressed for this one
@@ -136,12 +136,12 @@ class Finder {
   }
 
   void add_feeder(Chain& chain, const Work& work) const {
-    chain.before.insert(work.kind.kind);
+    chain.before.insert(work.kind->kind);
     ++chain.kernels;
     chain.compress += work.event->duration();
-    if (chain.wire.empty()) chain.wire = work.kind.wire;
+    if (chain.wire.empty()) chain.wire = work.kind->wire;
     const std::int64_t threads = rank_.integer(*work.event, "threads").value_or(0);
-    const std::int64_t bytes = element_bytes(work.kind.wire);
+    const std::int64_t bytes = element_bytes(work.kind->wire);
     if (threads > 0 && bytes > 0 && threads < kMostThreads)
       chain.narrowed_bytes = chain.narrowed_bytes.value_or(0) + threads * kElementsOfThread * bytes;
   }
@@ -150,7 +150,7 @@ class Finder {
   std::size_t narrowing(const Work& exchange, const std::vector<std::size_t>& own) const {
     for (std::size_t back = 0; back < own.size() && back <= kMostBetween; ++back) {
       const std::size_t i = own[own.size() - 1 - back];
-      if (work_[i].kind.evidence == Evidence::pair && work_[i].kind.encodes() &&
+      if (work_[i].kind->evidence == Evidence::pair && work_[i].kind->encodes() &&
           work_[i].event->end <= exchange.event->end)
         return i;
     }
@@ -161,14 +161,14 @@ class Finder {
     if (!handles_gradients(exchange.doing) || !is_code(rank_.text(*exchange.event, "dtype"))) return false;
     if (rank_.integer(*exchange.event, "elements").value_or(0) < kFewestCodes) return false;
     return std::any_of(own.begin(), own.end(), [&](std::size_t i) {
-      return work_[i].kind.kind == WorkKind::quantise && together(work_[i], exchange);
+      return work_[i].kind->kind == WorkKind::quantise && together(work_[i], exchange);
     });
   }
 
   // Parts of an exchange that is known to be compressed. Inside the optimiser sums are its own.
   static bool accompanies(const Work& work, const Work& exchange) {
-    if (!work.kind.encodes() || !together(work, exchange) || work.event->end > exchange.event->end) return false;
-    if (work.kind.kind == WorkKind::error_feedback || work.kind.kind == WorkKind::low_rank)
+    if (!work.kind->encodes() || !together(work, exchange) || work.event->end > exchange.event->end) return false;
+    if (work.kind->kind == WorkKind::error_feedback || work.kind->kind == WorkKind::low_rank)
       return work.doing == Doing::gradient;
     return true;
   }
@@ -192,7 +192,7 @@ class Finder {
   void note_unknown(const Work& exchange, const std::vector<std::size_t>& own) {
     for (const std::size_t i : own) {
       const Work& work = work_[i];
-      if (work.event->kind != Kind::kernel || work.kind.known || !together(work, exchange)) continue;
+      if (work.event->kind != Kind::kernel || work.kind->known || !together(work, exchange)) continue;
       UnknownKernel& unknown = found_.unknown[work.event->name];
       ++unknown.count;
       unknown.total += work.event->duration();
@@ -216,16 +216,16 @@ class Finder {
       chain.behind.insert(WorkKind::reconstruct);
       ++chain.kernels;
       chain.decompress += work.event->duration();
-      chain.widened |= work.kind.evidence == Evidence::pair;
+      chain.widened |= work.kind->evidence == Evidence::pair;
     }
   }
 
   static bool reconstructs(const Work& work, const Chain& chain, std::size_t between) {
-    const bool factors = work.kind.kind == WorkKind::low_rank && chain.before.contains(WorkKind::low_rank);
+    const bool factors = work.kind->kind == WorkKind::low_rank && chain.before.contains(WorkKind::low_rank);
     if (factors) return work.doing == Doing::gradient;
-    if (work.kind.kind != WorkKind::reconstruct) return false;
-    if (work.kind.evidence == Evidence::codec) return true;
-    if (work.kind.evidence == Evidence::pair)
+    if (work.kind->kind != WorkKind::reconstruct) return false;
+    if (work.kind->evidence == Evidence::codec) return true;
+    if (work.kind->evidence == Evidence::pair)
       return chain.before.contains(WorkKind::quantise) && between <= kMostBetween;
     return work.doing != Doing::model;
   }

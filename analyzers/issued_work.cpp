@@ -83,24 +83,31 @@ std::vector<Interval> tails(const RankTimeline& rank, Marks& marks) {
   return found;
 }
 
+const NameKind kNothing;
+
 struct Open {
   Nanoseconds end = 0;
   Doing doing = Doing::unknown;
-  NameKind kind;         // of the innermost operator that has one
-  bool counted = false;  // inside an operator that is in the list itself (no device)
+  const NameKind* kind = &kNothing;  // of the innermost operator that has one
+  bool counted = false;              // inside an operator that is in the list itself (no device)
   NameId asked = NameId::none;
   bool calling = false;  // inside a call of a collective
 };
 
 class Sweep {
  public:
-  Sweep(const RankTimeline& rank, NameKinds& kinds, IssuedWork& work)
-      : rank_(rank), kinds_(kinds), marks_(rank, kinds), tails_(tails(rank, marks_)), work_(work) {}
+  // `calls`: how many calls with a correlation there are.
+  Sweep(const RankTimeline& rank, NameKinds& kinds, IssuedWork& work, std::size_t calls)
+      : rank_(rank), kinds_(kinds), marks_(rank, kinds), tails_(tails(rank, marks_)), work_(work) {
+    if (work.on_device) calls_.reserve(calls);
+  }
 
   void run() {
     for (const Event& event : rank_.events)
       if (is_host_work(event)) host(event);
     if (!work_.on_device) return;
+    const auto before = [](const Call& a, const Call& b) { return a.correlation < b.correlation; };
+    if (!std::is_sorted(calls_.begin(), calls_.end(), before)) std::stable_sort(calls_.begin(), calls_.end(), before);
     for (const Event& event : rank_.events) {
       const bool to_host =
           event.kind == Kind::copy && event.bytes > kScalarBytes && kinds_.of(event.name).kind == WorkKind::host_pack;
@@ -114,11 +121,12 @@ class Sweep {
   static constexpr Nanoseconds kWholeMicrosecond = 1000;
 
   struct Call {
+    std::uint64_t correlation = 0;
     Nanoseconds start = 0;
+    const NameKind* around = &kNothing;
     LaneId thread{};
-    Doing doing = Doing::unknown;
-    NameKind around;
     NameId asked = NameId::none;
+    Doing doing = Doing::unknown;
   };
 
   void host(const Event& event) {
@@ -129,8 +137,8 @@ class Sweep {
     if (event.kind == Kind::collective) {
       if (!work_.on_device && event.source == Source::profiler) collective_on_host(event, around);
     } else if (work_.on_device && event.correlation != 0) {
-      calls_[event.correlation] = {event.start, event.lane, doing_at(event.start, around.doing), around.kind,
-                                   around.asked};
+      calls_.push_back(
+          {event.correlation, event.start, around.kind, event.lane, around.asked, doing_at(event.start, around.doing)});
     }
   }
 
@@ -140,14 +148,14 @@ class Sweep {
     inner.end = event.end + (mark == Mark::adding ? kWholeMicrosecond : 0);
     inner.doing = inside(mark, around.doing);
     const NameKind& kind = kinds_.of(event.name);
-    if (kind.kind != WorkKind::none && around.kind.evidence != Evidence::codec) inner.kind = kind;
+    if (kind.kind != WorkKind::none && around.kind->evidence != Evidence::codec) inner.kind = &kind;
     if (!work_.on_device && kind.kind != WorkKind::none && !around.counted) {
       add(event, event.start, event.lane, doing_at(event.start, inner.doing), kind);
       inner.counted = true;
     }
     if (rank_.name(event).starts_with(kAsked)) inner.asked = event.name;
     if (!work_.on_device && kind.meaning == "comm" && !around.calling) {
-      requests_.push_back({event.start, event.lane, doing_at(event.start, inner.doing), {}, inner.asked});
+      requests_.push_back({0, event.start, &kNothing, event.lane, inner.asked, doing_at(event.start, inner.doing)});
       inner.calling = true;
     }
     open.push_back(inner);
@@ -157,9 +165,9 @@ class Sweep {
   void collective_on_host(const Event& event, const Open& around) {
     if (served_ < requests_.size() && requests_[served_].start <= event.start) {
       const Call& request = requests_[served_++];
-      add(event, request.start, request.thread, request.doing, {});
+      add(event, request.start, request.thread, request.doing, kNothing);
     } else {
-      add(event, event.start, event.lane, doing_at(event.start, around.doing), {});
+      add(event, event.start, event.lane, doing_at(event.start, around.doing), kNothing);
     }
   }
 
@@ -189,28 +197,40 @@ class Sweep {
     return next != tails_.begin() && time < std::prev(next)->end ? Doing::gradient : Doing::unknown;
   }
 
+  // Launches and kernels come in about the same order: the next call is mostly the one that was asked for.
+  const Call* call_of(const Event& event) {
+    if (event.correlation == 0) return nullptr;
+    const auto before = [](const Call& call, std::uint64_t correlation) { return call.correlation < correlation; };
+    const auto hint = calls_.begin() + static_cast<std::ptrdiff_t>(next_call_);
+    auto found = hint != calls_.end() && hint->correlation == event.correlation
+                     ? hint
+                     : std::lower_bound(calls_.begin(), calls_.end(), event.correlation, before);
+    if (found == calls_.end() || found->correlation != event.correlation) return nullptr;
+    while (std::next(found) != calls_.end() && std::next(found)->correlation == event.correlation) ++found;
+    next_call_ = static_cast<std::size_t>(found - calls_.begin()) + 1;
+    return &*found;
+  }
+
   void device(const Event& event) {
-    const auto call = event.correlation == 0 ? calls_.end() : calls_.find(event.correlation);
-    NameKind kind = kinds_.of(event.name);
-    if (call == calls_.end()) {
-      add(event, event.start, std::nullopt, event.has(kFlagInHook) ? Doing::gradient : Doing::unknown, kind);
+    const Call* call = call_of(event);
+    const NameKind* kind = &kinds_.of(event.name);
+    if (call == nullptr) {
+      add(event, event.start, std::nullopt, event.has(kFlagInHook) ? Doing::gradient : Doing::unknown, *kind);
       return;
     }
-    const NameKind& around = call->second.around;
+    const NameKind& around = *call->around;
     const bool codec = around.kind != WorkKind::none && around.evidence == Evidence::codec;
-    if (codec || kind.kind == WorkKind::none) {
-      const std::string_view wire = kind.wire.empty() ? around.wire : kind.wire;
-      if (around.kind != WorkKind::none) kind = around;
-      kind.wire = wire;
-    }
-    add(event, call->second.start, call->second.thread, call->second.doing, kind);
-    work_.list.back().asked = call->second.asked;
+    if (codec || kind->kind == WorkKind::none)
+      kind = &kinds_.with_wire(around.kind != WorkKind::none ? around : *kind,
+                               kind->wire.empty() ? around.wire : kind->wire);
+    add(event, call->start, call->thread, call->doing, *kind);
+    work_.list.back().asked = call->asked;
   }
 
   void add(const Event& event, Nanoseconds issued, std::optional<LaneId> thread, Doing doing, const NameKind& kind) {
     const std::optional<std::size_t> step = rank_.step_at(issued);
     work_.list.push_back(
-        {&event, issued, thread, doing, step ? static_cast<std::int64_t>(*step) : -1, NameId::none, kind});
+        {&event, issued, &kind, thread, step ? static_cast<std::int32_t>(*step) : -1, NameId::none, doing});
   }
 
   const RankTimeline& rank_;
@@ -219,7 +239,8 @@ class Sweep {
   std::vector<Interval> tails_;
   IssuedWork& work_;
   std::unordered_map<std::uint32_t, std::vector<Open>> open_;
-  std::unordered_map<std::uint64_t, Call> calls_;
+  std::vector<Call> calls_;  // by correlation, then in the order of time
+  std::size_t next_call_ = 0;
   std::vector<Call> requests_;  // for collectives on the host
   std::size_t served_ = 0;
 };
@@ -229,15 +250,20 @@ class Sweep {
 IssuedWork issued_work(const RankTimeline& rank, NameKinds& kinds) {
   IssuedWork work;
   bool collectives = false;
+  std::size_t on_streams = 0, calls = 0;
   for (const Event& event : rank.events) {
+    on_streams += event.on_stream();
+    calls += event.correlation != 0 && (event.kind == Kind::host_call || event.kind == Kind::host_sync);
     if (event.source != Source::profiler) continue;
     work.on_device |= event.on_stream() && (event.kind == Kind::kernel || event.kind == Kind::collective);
     collectives |= event.kind == Kind::collective;
   }
   if (!collectives) return work;
-  Sweep(rank, kinds, work).run();
-  std::stable_sort(work.list.begin(), work.list.end(),
-                   [](const Work& a, const Work& b) { return a.issued < b.issued; });
+  work.list.reserve(on_streams);
+  Sweep(rank, kinds, work, calls).run();
+  const auto before = [](const Work& a, const Work& b) { return a.issued < b.issued; };
+  if (!std::is_sorted(work.list.begin(), work.list.end(), before))
+    std::stable_sort(work.list.begin(), work.list.end(), before);
   return work;
 }
 

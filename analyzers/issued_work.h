@@ -24,11 +24,11 @@ enum class Doing : std::uint8_t {
 struct Work {
   const Event* event = nullptr;
   Nanoseconds issued = 0;
-  std::optional<LaneId> thread;  // that issued it
+  const NameKind* kind = nullptr;  // by its own name, else by the operator around it; lives as long as the NameKinds
+  std::optional<LaneId> thread;    // that issued it
+  std::int32_t step = -1;          // index into the rank's steps
+  NameId asked = NameId::none;     // range "nccl:all_to_all" around the call of a collective
   Doing doing = Doing::unknown;
-  std::int64_t step = -1;       // index into the rank's steps
-  NameId asked = NameId::none;  // range "nccl:all_to_all" around the call of a collective
-  NameKind kind;                // by its own name, else by the operator around it
   bool collective() const { return event->kind == Kind::collective; }
 };
 

@@ -118,6 +118,13 @@ const NameKind& NameKinds::of(NameId name) {
   return seen_[index];
 }
 
+const NameKind& NameKinds::with_wire(const NameKind& kind, std::string_view wire) {
+  if (kind.wire == wire) return kind;
+  const auto [slot, inserted] = rewired_.try_emplace({&kind, wire}, kind);
+  if (inserted) slot->second.wire = wire;
+  return slot->second;
+}
+
 NameKind NameKinds::work_out(std::string_view name) const {
   name = name.substr(0, kLongestName);
   if (name.find(".py(") != std::string_view::npos) return {};  // a stack's frames, the most names of all

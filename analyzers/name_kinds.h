@@ -4,9 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <regex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "src/model/inputs.h"
@@ -51,7 +54,9 @@ class NameKinds {
  public:
   // `rows` and `rank` must outlive it.
   NameKinds(const std::vector<NameClass>& rows, const RankTimeline& rank);
+  // Stays where it is, as the next.
   const NameKind& of(NameId name);
+  const NameKind& with_wire(const NameKind& kind, std::string_view wire);
   NameKind work_out(std::string_view name) const;
 
  private:
@@ -62,8 +67,9 @@ class NameKinds {
   };
   std::vector<Row> rows_;
   const RankTimeline& rank_;
-  std::vector<NameKind> seen_;  // by NameId
+  std::deque<NameKind> seen_;  // by NameId
   std::vector<bool> looked_;
+  std::map<std::pair<const NameKind*, std::string_view>, NameKind> rewired_;
 };
 
 }  // namespace gradsync

@@ -2,8 +2,8 @@
 """Reading the traces of a job and finding idle time and overlap: gradsync-doctor beside Holistic Trace Analysis.
 
 REQUIREMENTS   GSD_HTA=/a/checkout/of/HolisticTraceAnalysis, and pandas, plotly, networkx for the Python that runs this
-USAGE          python3 benchmarks/vs_hta.py GRADSYNC_DOCTOR [--megabytes 50] [--ranks 2] [--repeats 3]
-OVERHEAD       writes ranks x megabytes into a temporary folder and removes it
+USAGE          python3 benchmarks/vs_hta.py GRADSYNC_DOCTOR [--megabytes 50 200] [--ranks 2] [--repeats 3]
+OVERHEAD       writes ranks x megabytes into a temporary folder and removes it, for each size
 
 Both get the same generated traces in the same run, each repeat in a process of its own so that its peak memory is its
 own. HTA: TraceAnalysis(folder), get_comm_comp_overlap(), get_temporal_breakdown(). gradsync-doctor: `analyze FOLDER`, which
@@ -74,21 +74,11 @@ def run_once(command):
     return time.perf_counter() - start, usage.ru_maxrss / 1024
 
 
-def main():
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("doctor")
-    options.add_argument("--megabytes", type=int, default=50, help="of each trace")
-    options.add_argument("--ranks", type=int, default=2)
-    options.add_argument("--repeats", type=int, default=3)
-    options = options.parse_args()
-    checkout = os.environ.get("GSD_HTA", "")
-    if not os.path.isdir(os.path.join(checkout, "hta")):
-        print("skipped: GSD_HTA names no checkout of Holistic Trace Analysis")
-        return
+def compare(options, checkout, megabytes):
     folder = tempfile.mkdtemp(prefix="gsd-vs-hta-")
     try:
         for rank in range(options.ranks):
-            write_trace(os.path.join(folder, "rank%d.json" % rank), rank, options.ranks, options.megabytes)
+            write_trace(os.path.join(folder, "rank%d.json" % rank), rank, options.ranks, megabytes)
         size = sum(os.path.getsize(os.path.join(folder, name)) for name in os.listdir(folder)) / 1e6
         rows = {"gradsync-doctor analyze": [options.doctor, "analyze", folder],
                 "HTA import + overlap": [sys.executable, "-c", HTA, checkout, folder]}
@@ -108,6 +98,21 @@ def main():
         print("ratio %.0f x" % (medians["HTA import + overlap"] / medians["gradsync-doctor analyze"]))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("doctor")
+    options.add_argument("--megabytes", type=int, nargs="+", default=[50, 200], help="of each trace")
+    options.add_argument("--ranks", type=int, default=2)
+    options.add_argument("--repeats", type=int, default=3)
+    options = options.parse_args()
+    checkout = os.environ.get("GSD_HTA", "")
+    if not os.path.isdir(os.path.join(checkout, "hta")):
+        print("skipped: GSD_HTA names no checkout of Holistic Trace Analysis")
+        return
+    for megabytes in options.megabytes:
+        compare(options, checkout, megabytes)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ namespace {
 struct Key {
   Nanoseconds start = 0;
   std::size_t index = 0;  // where the event stands now
-  auto operator<=>(const Key&) const = default;
 };
 
 }  // namespace
@@ -24,7 +23,7 @@ void EventList::sort_by_start() {
   if (std::is_sorted(begin(), end(), [](const Event& a, const Event& b) { return a.start < b.start; })) return;
   std::vector<Key> keys(size_);
   for (std::size_t i = 0; i < size_; ++i) keys[i] = {(*this)[i].start, i};
-  std::sort(keys.begin(), keys.end());
+  std::stable_sort(keys.begin(), keys.end(), [](const Key& a, const Key& b) { return a.start < b.start; });
   // Place i takes the event of place keys[i].index: round each cycle of places once, with one event set aside.
   for (std::size_t first = 0; first < size_; ++first) {
     if (keys[first].index == first) continue;

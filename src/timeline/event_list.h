@@ -72,7 +72,7 @@ class EventList {
   Iterator<false> begin() { return {this, 0}; }
   Iterator<false> end() { return {this, size_}; }
 
-  // By start; events that start together keep their order. Needs 16 bytes an event for as long as it runs.
+  // By start; events that start together keep their order. Needs 24 bytes an event for as long as it runs.
   void sort_by_start();
 
  private:
