@@ -11,6 +11,7 @@
 #include "src/diagnosis/parse_condition.h"
 #include "src/diagnosis/parse_lists.h"
 #include "src/diagnosis/parse_rule.h"
+#include "src/diagnosis/toml_text.h"
 
 namespace gradsync {
 namespace {
@@ -63,8 +64,13 @@ Result<void> add_rule(RuleSet& rules, std::set<std::string>& ids_of_layer, const
   return {};
 }
 
+Result<TomlNode> tree_of(const RuleFile& file) {
+  if (auto parsed = read_toml_tree(file.tree)) return std::move(*parsed);
+  return parse_toml(file.text, file.name);
+}
+
 Result<void> add_file(RuleSet& rules, std::set<std::string>& ids_of_layer, const RuleFile& file) {
-  auto root = parse_toml(file.text, file.name);
+  auto root = tree_of(file);
   if (!root) return root.error();
   const std::string name = base_name(file.name);
   if (name == "kernels.toml") return add_name_classes(rules, *root, file.name);

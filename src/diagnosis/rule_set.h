@@ -14,9 +14,10 @@ namespace gradsync {
 struct RuleFile {
   std::string name;  // "step1-exposed-communication.toml"
   std::string text;
+  std::string tree{};  // the text parsed (toml_text.h); empty: not yet
 };
 
-// rules/*.toml as they were when the program was built, by name.
+// rules/*.toml as they were when the program was built, by name, parsed.
 const std::vector<RuleFile>& builtin_rule_files();
 
 // Where rules come from besides the built-in ones.
