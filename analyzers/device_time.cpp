@@ -9,6 +9,7 @@
 // Definitions as in Holistic Trace Analysis; what differs, and why, is worked out in tests/README.md. Of a job's deep
 // window these numbers would be those of a few steps with a pause between, so only traces of whole files have them.
 #include <algorithm>
+#include <map>
 
 #include "analyzers/analyzers.h"
 #include "analyzers/rows.h"
@@ -18,19 +19,21 @@ namespace gradsync {
 namespace {
 
 constexpr std::string_view kTable = "device_time";
-enum Column : std::size_t { kRank, kEvents, kSpan, kBusy, kCompute, kCommunication, kOverlap };
-const std::vector<std::string> kColumns{"rank",       "events",           "span_ns",   "busy_ns",
-                                        "compute_ns", "communication_ns", "overlap_ns"};
+enum Column : std::size_t { kRank, kEvents, kSpan, kBusy, kCompute, kCommunication, kOverlap, kSameStream };
+const std::vector<std::string> kColumns{"rank",       "events",           "span_ns",    "busy_ns",
+                                        "compute_ns", "communication_ns", "overlap_ns", "same_stream_ns"};
 
 struct DeviceTime {
   std::int64_t events = 0;
   Nanoseconds span = 0, busy = 0, compute = 0, communication = 0, overlap = 0;
+  Nanoseconds same_stream = 0;  // of collectives in the stream that computes most, summed
 };
 
 DeviceTime measure(const RankTimeline& rank) {
   DeviceTime time;
   std::vector<Interval> all, compute, communication;
   Nanoseconds first = 0, last = 0;
+  std::map<LaneId, std::pair<Nanoseconds, Nanoseconds>> streams;  // kernels, collectives
   for (const Event& event : rank.events) {
     const bool kernel = event.kind == Kind::kernel, collective = event.kind == Kind::collective;
     if (!event.on_stream() || event.end < event.start) continue;
@@ -41,6 +44,8 @@ DeviceTime measure(const RankTimeline& rank) {
     all.push_back({event.start, event.end});
     if (kernel) compute.push_back({event.start, event.end});
     if (collective) communication.push_back({event.start, event.end});
+    if (kernel) streams[event.lane].first += event.duration();
+    if (collective) streams[event.lane].second += event.duration();
   }
   const IntervalSet computing(std::move(compute)), communicating(std::move(communication));
   time.span = last - first;
@@ -48,6 +53,9 @@ DeviceTime measure(const RankTimeline& rank) {
   time.compute = computing.length();
   time.communication = communicating.length();
   time.overlap = intersect(computing, communicating).length();
+  const auto busiest = std::max_element(streams.begin(), streams.end(),
+                                        [](const auto& a, const auto& b) { return a.second.first < b.second.first; });
+  if (busiest != streams.end() && busiest->second.first > 0) time.same_stream = busiest->second.second;
   return time;
 }
 
@@ -72,19 +80,24 @@ class DeviceTimeAnalyzer final : public Analyzer {
     if (time.events == 0) return;
     summary.table(kTable, kColumns)
         .rows.push_back({std::int64_t{rank.rank}, time.events, std::int64_t{time.span}, std::int64_t{time.busy},
-                         std::int64_t{time.compute}, std::int64_t{time.communication}, std::int64_t{time.overlap}});
+                         std::int64_t{time.compute}, std::int64_t{time.communication}, std::int64_t{time.overlap},
+                         std::int64_t{time.same_stream}});
   }
 
   void conclude(const Summary& all, const Inputs&, Conclusions& conclusions) const override {
     const Series* table = all.find(kTable);
     if (table == nullptr) return;
-    Nanoseconds communication = 0;
-    for (const auto& row : table->rows) communication += std::get<std::int64_t>(row[kCommunication]);
+    Nanoseconds communication = 0, same_stream = 0;
+    for (const auto& row : table->rows) {
+      communication += std::get<std::int64_t>(row[kCommunication]);
+      same_stream += std::get<std::int64_t>(row[kSameStream]);
+    }
     if (communication == 0) conclusions.facts["communication"] = "none seen";
+    if (communication > 0 && 2 * same_stream >= communication) conclusions.facts["communication.stream"] = "compute";
     for (const auto& row : table->rows) {
       const auto cell = [&row](Column column) { return std::get<std::int64_t>(row[column]); };
-      const DeviceTime time{cell(kEvents),  cell(kSpan),          cell(kBusy),
-                            cell(kCompute), cell(kCommunication), cell(kOverlap)};
+      const DeviceTime time{cell(kEvents),        cell(kSpan),    cell(kBusy),      cell(kCompute),
+                            cell(kCommunication), cell(kOverlap), cell(kSameStream)};
       const std::string scope = "rank:" + std::to_string(cell(kRank));
       if (adds_up(time))
         add_metrics(time, scope, conclusions.metrics);

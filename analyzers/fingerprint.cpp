@@ -123,8 +123,35 @@ std::string joined(const std::vector<std::string>& parts) {
   return line;
 }
 
+// The word of the fact `compression` for what the commonest exchanges are made of.
+std::string compression_word(const Parts& parts, const std::set<std::string>& wires) {
+  const auto common = [&parts](WorkKind kind) {
+    const auto found = parts.find(kBefore + std::string(to_string(kind)));
+    return found != parts.end() && 5 * found->second >= parts.at(kWhole);
+  };
+  if (common(WorkKind::select) || common(WorkKind::compact)) return "topk";
+  if (common(WorkKind::low_rank)) return "powersgd";
+  if (!common(WorkKind::quantise)) return "custom";
+  if (wires.size() != 1) return "quantized";
+  return *wires.begin() == "float16" ? "fp16" : *wires.begin() == "bfloat16" ? "bf16" : "quantized";
+}
+
+// Collectives that look dense to the job's own hook, or of files that knew of no hook, may carry what kernels compressed.
+// Where a profile told of no exchange of gradients at all, nothing is known.
+void correct_compression(Origin origin, const std::string& seen, Facts& facts) {
+  const auto told = facts.find("compression");
+  if (told == facts.end() || told->second != "none") return;
+  if (!seen.empty()) {
+    told->second = seen;
+    facts.erase("compression.place");
+  } else if (origin == Origin::files && !facts.contains("compression.fingerprint")) {
+    facts.erase(told);
+    facts.erase("compression.place");
+  }
+}
+
 // All ranks together, the operation with the most exchanges first.
-void conclude_labels(const Summary& all, Conclusions& conclusions) {
+void conclude_labels(const Summary& all, Origin origin, Conclusions& conclusions) {
   std::map<std::string, Parts> operations;
   std::set<std::string> wires;
   if (const Series* table = all.find(kParts))
@@ -143,6 +170,11 @@ void conclude_labels(const Summary& all, Conclusions& conclusions) {
   else if (handled_gradients(all) && !known_to_compress(conclusions.facts))
     conclusions.facts["compression.fingerprint"] = "none";
   if (!wires.empty()) conclusions.facts["compression.wire_dtype"] = joined({wires.begin(), wires.end()});
+  const auto commonest = std::max_element(operations.begin(), operations.end(), [](const auto& a, const auto& b) {
+    return a.second.at(kWhole) < b.second.at(kWhole);
+  });
+  correct_compression(origin, commonest == operations.end() ? "" : compression_word(commonest->second, wires),
+                      conclusions.facts);
 }
 
 class PerStep {
@@ -222,8 +254,8 @@ class FingerprintAnalyzer final : public Analyzer {
     write_unknown(rank, found, summary);
   }
 
-  void conclude(const Summary& all, const Inputs&, Conclusions& conclusions) const override {
-    conclude_labels(all, conclusions);
+  void conclude(const Summary& all, const Inputs& inputs, Conclusions& conclusions) const override {
+    conclude_labels(all, inputs.origin, conclusions);
     conclude_steps(all, conclusions);
     conclude_unknown(all, conclusions);
   }

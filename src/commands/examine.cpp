@@ -72,7 +72,7 @@ void join(std::vector<RankTimeline>& ranks, Inputs& inputs) {
 }
 
 // What the job's own collectors do not see is missing, unless a file that was named tells it.
-void note_uncollected(Report& report) {
+void note_uncollected(Origin origin, Report& report) {
   struct Uncollected {
     const char *source, *series, *by_hand;
   };
@@ -84,7 +84,7 @@ void note_uncollected(Report& report) {
     report.coverage.push_back({source, "", CoverageState::unavailable, "this version does not collect it",
                                std::string("look at it by hand: ") + by_hand, 0});
   }
-  if (report.facts.contains("device") && report.facts["device"] == "cuda")
+  if (origin == Origin::watched && report.facts.contains("device") && report.facts["device"] == "cuda")
     report.coverage.push_back({"GPU activity in plain steps", "", CoverageState::unavailable,
                                "kernels are recorded in the deep window only: its shares stand for all steps",
                                "analyze a trace of torch.profiler", 0});
@@ -115,7 +115,7 @@ Report conclude(std::vector<RankTimeline> ranks, Inputs inputs, const RuleSet& r
   report.metrics = conclusions.metrics.all();
   report.series = inputs.series;
   for (auto& [name, series] : conclusions.series) report.series[name] = std::move(series);
-  note_uncollected(report);
+  note_uncollected(inputs.origin, report);
   report.attribution = conclusions.attribution;
   report.findings = diagnose(rules, conclusions.metrics, report.facts);
   report.verdict = verdict(rules, report.findings, conclusions.metrics, report.facts);

@@ -51,7 +51,8 @@ std::vector<std::string> evidence_of(const Rule& rule, const Situation& situatio
 void describe_fired(const Rule& rule, const Situation& situation, Finding& finding) {
   finding.says = fill(rule.says, situation);
   finding.why = fill(rule.why, situation);
-  for (const std::string& advice : rule.advice) finding.advice.push_back(fill(advice, situation));
+  for (const std::string& advice : rule.advice)
+    if (std::string text = fill(advice, situation); !text.empty()) finding.advice.push_back(std::move(text));
   if (!rule.where.empty()) finding.where = fill_if_known(rule.where, situation).value_or("");
   finding.saves = saving_of(rule, situation);
 }

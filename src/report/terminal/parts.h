@@ -12,6 +12,7 @@ namespace gradsync {
 void draw_header(const Report& report, Canvas& canvas);
 void draw_verdict(const Report& report, Canvas& canvas);
 void draw_step_bars(const Report& report, Canvas& canvas);
+void draw_exchanges(const Report& report, Canvas& canvas);  // compressed ones of a profile
 void draw_measured(const Report& report, Canvas& canvas);  // of files without a job: their numbers
 void draw_diagnostic_steps(const Report& report, const std::vector<Outcome>& outcomes, Canvas& canvas);
 void draw_findings(const Report& report, const std::vector<Outcome>& outcomes, Canvas& canvas);

@@ -17,10 +17,12 @@ std::string render_terminal(const Report& report, const TerminalOptions& options
   canvas.blank();
   draw_verdict(report, canvas);
   canvas.blank();
-  if (const auto job = report.facts.find("job"); job != report.facts.end() && job->second == "none")
+  if (const auto job = report.facts.find("job"); job != report.facts.end() && job->second == "none") {
     draw_measured(report, canvas);
-  else
+  } else {
     draw_step_bars(report, canvas);
+    draw_exchanges(report, canvas);
+  }
   canvas.blank();
   draw_diagnostic_steps(report, outcomes, canvas);
   canvas.blank();

@@ -66,7 +66,7 @@ class Trace {
     return add(Kind::collective, name, start, end, LaneId{9});
   }
 
-  Conclusions fingerprint(const Facts& known = {}) const {
+  Conclusions fingerprint(const Facts& known = {}, Origin origin = Origin::watched) const {
     TimelineBuilder builder;
     ProcessInfo process;
     process.host = "n";
@@ -97,6 +97,7 @@ class Trace {
       }
     }
     Inputs inputs;
+    inputs.origin = origin;
     inputs.operator_classes = kRows;
     Summary all;
     const std::unique_ptr<Analyzer> analyzer = make_fingerprint();
@@ -312,4 +313,27 @@ TEST_CASE("what the job itself told about its compression is not denied") {
   CHECK(label(trace.fingerprint({{"compression", "fp16"}, {"compression.started", "yes"}})) == "(silent)");
   CHECK(label(trace.fingerprint({{"compression", "powersgd"}, {"compression.started", "no"}})) == "none");
   CHECK(label(trace.fingerprint({{"compression", "none"}})) == "none");
+}
+
+TEST_CASE("collectives that looked dense carry what kernels compressed; without any exchange nothing is known") {
+  const Facts dense{{"compression", "none"}, {"compression.place", "none"}};
+  const auto exchange = [](const char* kernel, const char* behind) {
+    Trace trace;
+    return trace.range(kHook, 100, 400)
+        .kernel(kernel, 110, 120, 140)
+        .threads(1024)
+        .collective("all_gather", 130, 160, 200, 4000)
+        .kernel(behind, 150, 210, 220);
+  };
+  const Conclusions selected = exchange("gatherTopK<float>", "scatter_kernel").fingerprint(dense, Origin::files);
+  CHECK(selected.facts.at("compression") == "topk");
+  CHECK_FALSE(selected.facts.contains("compression.place"));  // by whom, nobody told
+  CHECK(exchange("to_half", "to_float").fingerprint(dense, Origin::files).facts.at("compression") == "fp16");
+  const Conclusions plain = exchange("copy", "copy").fingerprint(dense, Origin::files);
+  CHECK(plain.facts.at("compression") == "none");
+
+  Trace model;  // the exchange of a model's own, and none of gradients
+  model.kernel("gemm", 110, 120, 140).collective("all_to_all", 130, 160, 200);
+  CHECK_FALSE(model.fingerprint(dense, Origin::files).facts.contains("compression"));
+  CHECK(model.fingerprint(dense, Origin::watched).facts.at("compression") == "none");  // the job's hook knows
 }

@@ -57,6 +57,21 @@ TEST_CASE("parts that come from a profiler's longer steps are marked, and are sh
 )");
 }
 
+TEST_CASE("compressed exchanges of a profile stand below the step, with what they cost") {
+  Report report = healthy_report();
+  report.facts["compression.fingerprint"] = "none";
+  CHECK(render_terminal(report, {.width = 80}).find("exchange") == std::string::npos);
+  report.facts["compression.fingerprint"] = "select+compact → all_gather → reconstruct";
+  report.facts["compression.wire_dtype"] = "uint8";
+  report.metrics.push_back({.name = "compress.kernels_per_step", .scope = "all", .value = 12, .n = 20});
+  report.metrics.push_back({.name = "compress.kernel_ms", .scope = "all", .value = 7.3, .n = 20});
+  report.metrics.push_back({.name = "compress.wire_bytes", .scope = "all", .value = 4 << 20, .n = 20});
+  CHECK(section(render_terminal(report, {.width = 80}), "exchange") ==
+        R"(exchange  select+compact → all_gather → reconstruct
+          12 kernels a step · 7.3 ms before it · 4 MiB sent as uint8
+)");
+}
+
 TEST_CASE("files without a job: their numbers instead of a step, those of the whole first, and not too many") {
   Report report = healthy_report();
   report.facts["job"] = "none";
