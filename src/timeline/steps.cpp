@@ -54,17 +54,19 @@ struct Rhythm {
   double irregularity = 0;  // coefficient of variation of the gaps
 };
 
-// A step repeats: of the names seen at least five times with even gaps, the rarest one marks it best.
+// A step repeats: of the names seen at least five times with even gaps, the rarest one marks it best. What repeats in a
+// short stretch only, as the kernels of one call do, is no step: the whole recording must hold them.
 std::vector<StepSpan> repeated_steps(const RankTimeline& rank) {
   std::map<NameId, std::vector<Nanoseconds>> occurrences;
   for (const Event& event : rank.events)
     if ((event.kind == Kind::range || event.kind == Kind::kernel || event.kind == Kind::collective) &&
         event.name != NameId::none)
       occurrences[event.name].push_back(event.start);
+  const Nanoseconds recorded = rank.last_time() - rank.first_time();
   const Rhythm* best = nullptr;
   std::vector<Rhythm> rhythms;
   for (auto& [name, starts] : occurrences) {
-    if (starts.size() < 5) continue;
+    if (starts.size() < 5 || 4 * (starts.back() - starts.front()) < recorded) continue;
     std::vector<double> gaps;
     for (std::size_t i = 1; i < starts.size(); ++i) gaps.push_back(static_cast<double>(starts[i] - starts[i - 1]));
     const double typical = *median(gaps);

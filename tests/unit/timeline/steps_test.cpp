@@ -67,6 +67,13 @@ TEST_CASE("no rhythm, no steps") {
   CHECK(rank.steps.empty());
 }
 
+TEST_CASE("what repeats in a short stretch of the recording is no step") {
+  std::string burst = "range none name=load 0..5000\n";
+  for (int i = 0; i < 8; ++i)
+    burst += "kernel a " + std::to_string(5000 + 2 * i) + ".." + std::to_string(5001 + 2 * i) + " stream=7\n";
+  CHECK(only_rank(burst + "range none name=save 5100..5200\n").step_source == StepSource::none);
+}
+
 TEST_CASE("warm-up: three steps of a long run, slow leading ones too, one of a short run, none of a tiny one") {
   std::string even, slow_start;
   for (int i = 0; i < 100; ++i)
