@@ -57,9 +57,15 @@ class StepObserver {
       hook_sees_collectives = true;
     }
     if (hook_sees_collectives && !result_.on_device) return;
-    for (std::size_t i = range.first; i < range.last; ++i)  // the deep window sees what Python cannot
-      if (rank_.events[i].source == Source::profiler && rank_.events[i].kind == Kind::collective)
-        result_.collectives.push_back(&rank_.events[i]);
+    bool on_stream = false;
+    for (std::size_t i = range.first; i < range.last; ++i) {  // the deep window sees what Python cannot
+      const Event& event = rank_.events[i];
+      if (event.source != Source::profiler || event.kind != Kind::collective) continue;
+      result_.collectives.push_back(&event);
+      on_stream |= event.on_stream();
+    }
+    // A range that the user put around the calls is no second collective.
+    if (on_stream) std::erase_if(result_.collectives, [](const Event* event) { return event->source == Source::nvtx; });
   }
 
   void sort_range(const Event& event) {

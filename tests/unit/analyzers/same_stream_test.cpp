@@ -50,3 +50,15 @@ TEST_CASE("the same collective on a stream of its own hides behind compute") {
   CHECK(value(apart, "attribution.compute_ms") == doctest::Approx(5));
   CHECK(value(apart, "gpu.comm_overlap_percent", "rank:0") == doctest::Approx(100));
 }
+
+TEST_CASE("the user's own range around the call is no second collective") {
+  const Conclusions found = analyze("process host=n pid=1\nfact rank=0 device=cuda backend=nccl\n" +
+                                    test::repeat_step(5, 10'000,
+                                                      "step {0} @0..@10000 source=profiler\n"
+                                                      "collective sync_gradients @500..@900 source=nvtx\n"
+                                                      "kernel gemm @1000..@3000 stream=7 source=profiler\n"
+                                                      "collective all_reduce @3000..@5000 stream=20 source=profiler "
+                                                      "bytes=4194304 group=0\n"));
+  CHECK(value(found, "comm.collectives_per_step") == 1);
+  CHECK(value(found, "comm.total_ms") == doctest::Approx(2));
+}
