@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstring>
 #include <exception>
-#include <limits>
 #include <new>
 #include <utility>
 
@@ -67,8 +66,6 @@ class GlooBackend final : public FabricBackend {
   std::string subject() const;
   Error failed(const std::exception& error) const;
   std::size_t bytes_of(std::int64_t elements) const { return static_cast<std::size_t>(elements * size_of(now_.type)); }
-  // Gloo's reduce-scatter sums into what it sends, which would be another vector in the next call.
-  bool spoils_its_input() const { return now_.operation == FabricOperation::reduce_scatter; }
   void* result() const;
 
   FabricPlace place_;
@@ -91,6 +88,7 @@ Facts GlooBackend::facts() const {
   Facts facts;
   facts["gloo.version"] = std::to_string(GLOO_VERSION_MAJOR) + "." + std::to_string(GLOO_VERSION_MINOR) + "." +
                           std::to_string(GLOO_VERSION_PATCH);
+  facts["gloo.reduce_scatter"] = "all-to-all and sum";
   facts["interface"] = gloo_.interface_name;
   facts["address"] = gloo_.address;
   return facts;
@@ -110,9 +108,6 @@ Result<void> GlooBackend::prepare(const FabricCall& call) {
   call_ = nullptr;
   now_ = call;
   const BufferSizes sizes = buffer_sizes(call, place_.ranks);
-  const std::int64_t most = std::numeric_limits<int>::max();
-  if (call.operation == FabricOperation::reduce_scatter && call.elements > most / size_of(call.type))
-    return Error{"Gloo cannot do", subject(), "this version counts its bytes in 31 bits", "--max 1G", 3};
   for (const auto& [pages, elements] : {std::pair(&send_, sizes.send), std::pair(&receive_, sizes.receive)})
     if (const int error = pages->at_least(bytes_of(elements)); error != 0)
       return Error{"no memory for", subject(), errno_text(error), "a smaller --max", 3};
@@ -135,13 +130,12 @@ Result<FabricTiming> GlooBackend::run() {
   } catch (const std::exception& error) {
     return failed(error);
   }
-  if (spoils_its_input()) fill_sent(send_.get(), now_, {place_.rank, place_.ranks, salt_});
   return timing;
 }
 
 void* GlooBackend::result() const {
-  const bool in_place = spoils_its_input() || (now_.operation == FabricOperation::broadcast && place_.rank == 0);
-  return in_place ? send_.get() : receive_.get();
+  const bool is_root = now_.operation == FabricOperation::broadcast && place_.rank == 0;
+  return is_root ? send_.get() : receive_.get();
 }
 
 Result<std::int64_t> GlooBackend::count_wrong() {
@@ -154,9 +148,7 @@ Result<std::int64_t> GlooBackend::count_wrong() {
   } catch (const std::exception& error) {
     return failed(error);
   }
-  const std::int64_t wrong = count_wrong_received(result(), now_, place);
-  if (spoils_its_input()) fill_sent(send_.get(), now_, place);
-  return wrong;
+  return count_wrong_received(result(), now_, place);
 }
 
 }  // namespace

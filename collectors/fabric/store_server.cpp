@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 
 #include "src/base/text.h"
 #include "src/base/units.h"
@@ -19,6 +20,7 @@ namespace {
 constexpr std::int64_t kGreetingMs = 5000;  // a stranger that says nothing is dropped after this
 constexpr std::int64_t kFarewellMs = 2000;
 constexpr std::int64_t kLookMs = 100;
+constexpr std::int64_t kAutopsyMs = 100;
 constexpr std::size_t kMostStrangers = 64;
 constexpr std::size_t kMostWords = 1 << 16;
 
@@ -268,7 +270,10 @@ void StoreServer::lost(Connection& connection) {
   connection.unsent.clear();
   connection.waiting = Waiting();
   if (rank < 0 || goodbye_[static_cast<std::size_t>(rank)]) return;
-  look_at_processes();
+  // A process closes its connections a little before it can be asked how it ended.
+  const std::int64_t until = monotonic_ns() + kAutopsyMs * 1'000'000;
+  for (look_at_processes(); watch_ && !failure_ && monotonic_ns() < until; look_at_processes())
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   fail(rank, Error{"the sweep ended because of", "rank " + std::to_string(rank), "its process ended", "", 3});
 }
 
