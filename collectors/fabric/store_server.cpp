@@ -77,7 +77,8 @@ void StoreServer::serve() {
     look_at_processes();
     answer_all_waiting();
     connections_.remove_if([&](const Connection& connection) {
-      const bool silent = connection.rank < 0 && monotonic_ns() - connection.came_ns > kGreetingMs * 1'000'000;
+      const bool silent =
+          connection.rank < 0 && (stop_ || monotonic_ns() - connection.came_ns > kGreetingMs * 1'000'000);
       return !connection.socket || silent || (connection.left && connection.unsent.empty());
     });
   }

@@ -27,6 +27,7 @@ class Session final : public SweepSession {
 
   const FabricPlace& place() const override { return parts_.ranks.place; }
   Facts facts() const override;
+  bool can(FabricOperation operation, ElementType type) const override { return parts_.backend->can(operation, type); }
   Result<SweepMeasured> measure(const std::vector<SweepVisit>& visits) override;
   Result<void> follow() override;
   void end() override;
@@ -135,8 +136,7 @@ void Session::end() {
 
 // All ranks take what the most modest of them can: one without a device keeps the others from using theirs.
 Result<std::string> agreed_backend(const SweepStart& start, TcpStore& store) {
-  const std::string mine = start.backend == "auto" ? automatic_backend() : start.backend;
-  const Result<std::vector<std::string>> words = store.exchange("backend", mine, start.timeout_ms);
+  const Result<std::vector<std::string>> words = store.exchange("backend", start.backend, start.timeout_ms);
   if (!words) return words.error();
   std::string agreed = words->front();
   for (const std::string& word : *words)
@@ -162,7 +162,9 @@ std::unique_ptr<SweepSession> make_sweep_session(SessionParts parts) {
   return std::make_unique<Session>(std::move(parts));
 }
 
-Result<std::unique_ptr<SweepSession>> start_sweep(const SweepStart& start) {
+Result<std::unique_ptr<SweepSession>> start_sweep(const SweepStart& wanted) {
+  SweepStart start = wanted;
+  if (start.backend == "auto") start.backend = automatic_backend();  // may fork, so before there are threads
   Result<MetRanks> ranks = meet(start, GSD_VERSION, environment_here());
   if (!ranks) return ranks.error();
   TcpStore& store = *ranks->store;

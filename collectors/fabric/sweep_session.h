@@ -56,6 +56,7 @@ class SweepSession {
   virtual ~SweepSession() = default;
   virtual const FabricPlace& place() const = 0;
   virtual Facts facts() const = 0;
+  virtual bool can(FabricOperation operation, ElementType type) const = 0;  // this rank's backend
   virtual Result<SweepMeasured> measure(const std::vector<SweepVisit>& visits) = 0;
   virtual Result<void> follow() = 0;
   virtual void end() = 0;
