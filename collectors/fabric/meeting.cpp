@@ -3,9 +3,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <map>
 #include <random>
-#include <set>
 #include <sstream>
 
 #include "src/base/file.h"
@@ -50,6 +51,7 @@ StoreAgreement agreement_of(const StoreMember& member) {
 Result<void> join(MetRanks& met, StoreMember member, const SweepStart& start) {
   member.own_host = host_name();
   member.timeout_ms = start.timeout_ms;
+  member.stop = start.stop;
   Result<std::unique_ptr<TcpStore>> store = TcpStore::join(member);
   if (!store) return store.error();
   met.store = std::move(*store);
@@ -123,7 +125,8 @@ Result<RankHosts> ask_where(TcpStore& store, const FabricPlace& place) {
       store.exchange("where", join({host, clock, store.address_of_rank0()}, "\n"), place.timeout_ms);
   if (!words) return words.error();
   RankHosts found;
-  std::set<std::string> hosts;
+  std::map<std::string, int> hosts;
+  std::vector<std::string> names;
   std::string rank0_clock, rank0_address = store.own_address();
   for (std::size_t rank = 0; rank < words->size(); ++rank) {
     std::istringstream lines((*words)[rank]);
@@ -132,12 +135,15 @@ Result<RankHosts> ask_where(TcpStore& store, const FabricPlace& place) {
     std::getline(lines, its_clock);
     std::getline(lines, seen_address);
     if (rank == 0) rank0_clock = its_clock;
-    hosts.insert(its_host);
+    found.most_ranks_on_one = std::max(rank == 0 ? 1 : found.most_ranks_on_one, ++hosts[its_host]);
+    const std::string name = its_host.substr(0, its_host.find('/'));
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     found.ranks_without_it += its_clock != rank0_clock ? 1 : 0;
     // Rank 0 reaches itself by any address; the others know by which it is reached from outside.
     if (is_loopback(rank0_address) && !seen_address.empty()) rank0_address = seen_address;
   }
   found.hosts = static_cast<int>(hosts.size());
+  found.names = join(names, ", ");
   found.rank0_clock = clock == rank0_clock;
   found.address = place.rank == 0 ? rank0_address : store.own_address();
   if (found.hosts == 1) found.address = "127.0.0.1";

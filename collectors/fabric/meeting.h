@@ -25,7 +25,9 @@ struct MetRanks {
 
 // What the ranks know of each other once they met.
 struct RankHosts {
-  int hosts = 1;            // different machines, or parts of one that share no network
+  int hosts = 1;  // different machines, or parts of one that share no network
+  int most_ranks_on_one = 2;
+  std::string names;        // of the hosts, by their first rank, each once: "node1, node2"
   bool rank0_clock = true;  // this rank's CLOCK_MONOTONIC is that of rank 0
   int ranks_without_it = 0;
   std::string address;  // by which the others reach this rank

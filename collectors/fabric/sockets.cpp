@@ -146,8 +146,10 @@ Result<Listener> listen_on(ListenOn where, int port) {
   return listener;
 }
 
-Result<FileDescriptor> connect_to(const std::string& host, int port, std::int64_t timeout_ms) {
-  const std::int64_t end = monotonic_ns() + timeout_ms * 1'000'000;
+Error stopped_by_user() { return Error{"stopped while", "the ranks met", "", "", 130}; }
+
+Result<FileDescriptor> connect_to(const std::string& host, int port, const Patience& patience) {
+  const std::int64_t end = monotonic_ns() + patience.timeout_ms * 1'000'000;
   int error = ETIMEDOUT;
   for (;;) {
     Result<Addresses> addresses = addresses_of(host, port);
@@ -161,12 +163,13 @@ Result<FileDescriptor> connect_to(const std::string& host, int port, std::int64_
       prepare_connection(socket.get());
       return socket;
     }
+    if (patience.stop != nullptr && *patience.stop) return stopped_by_user();
     if (monotonic_ns() >= end) break;
     const std::timespec pause{0, kPauseMs * 1'000'000};
     ::nanosleep(&pause, nullptr);
   }
   return Error{"no word from rank 0 at", host + ":" + std::to_string(port),
-               errno_text(error) + ", for " + format_seconds(static_cast<double>(timeout_ms) / 1000),
+               errno_text(error) + ", for " + format_seconds(static_cast<double>(patience.timeout_ms) / 1000),
                "is rank 0 running, and may this host reach that port?", 3};
 }
 

@@ -2,6 +2,7 @@
 // raise SIGPIPE, go on after EINTR.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -21,8 +22,14 @@ enum class ListenOn { loopback, every_address };
 // Port 0: any that is free. Error: the port is taken, with what would help.
 Result<Listener> listen_on(ListenOn where, int port);
 
+struct Patience {
+  std::int64_t timeout_ms = 60'000;
+  const std::atomic<bool>* stop = nullptr;  // set by the handler of Ctrl-C
+};
+
 // Tries again until somebody listens there. Error: nobody did within the limit, or the name is unknown.
-Result<FileDescriptor> connect_to(const std::string& host, int port, std::int64_t timeout_ms);
+Result<FileDescriptor> connect_to(const std::string& host, int port, const Patience& patience);
+Error stopped_by_user();
 
 void prepare_connection(int socket);                   // no delay for small words; a peer whose host is gone is noticed
 std::string local_address(int socket);                 // numeric; empty = unknown

@@ -55,8 +55,11 @@ Facts Session::facts() const {
   facts["backend"] = parts_.backend->name();
   facts["ranks"] = std::to_string(place().ranks);
   facts["hosts"] = std::to_string(parts_.hosts.hosts);
+  facts["host_names"] = parts_.hosts.names;
+  facts["sweep.nodes"] = facts["hosts"];
+  facts["sweep.ranks_per_host"] = std::to_string(parts_.hosts.most_ranks_on_one);
   facts["launcher"] = parts_.ranks.launcher;
-  facts["network"] = parts_.hosts.hosts == 1 ? "none: all ranks are on one host" : "between hosts";
+  facts["network"] = parts_.hosts.hosts == 1 ? "none, one host" : "between hosts";
   if (parts_.hosts.ranks_without_it == 0)
     facts["clocks"] = "shared";
   else
@@ -179,6 +182,7 @@ Result<std::unique_ptr<SweepSession>> start_sweep(const SweepStart& wanted) {
   }
   const Result<std::vector<std::string>> ready = store.exchange("ready", "", start.timeout_ms);
   if (!ready) return ready.error();
+  store.end_with(nullptr);  // from here on the ranks stop together, between calls
   return make_sweep_session({std::move(*ranks), std::move(*backend), *hosts, start});
 }
 

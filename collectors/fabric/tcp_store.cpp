@@ -13,6 +13,7 @@ namespace gradsync {
 namespace {
 
 constexpr std::int64_t kGraceMs = 5000;  // rank 0 tells what is missing; this much later nobody is there to tell
+constexpr std::int64_t kLookMs = 100;    // at the flag of Ctrl-C
 constexpr int kRoundTrips = 9;
 
 Error rank0_is_gone(const std::string& why) { return Error{"the sweep ended because of", "rank 0", why, "", 3}; }
@@ -20,9 +21,10 @@ Error rank0_is_gone(const std::string& why) { return Error{"the sweep ended beca
 }  // namespace
 
 Result<std::unique_ptr<TcpStore>> TcpStore::join(const StoreMember& member) {
-  Result<FileDescriptor> socket = connect_to(member.host, member.port, member.timeout_ms);
+  Result<FileDescriptor> socket = connect_to(member.host, member.port, {member.timeout_ms, member.stop});
   if (!socket) return socket.error();
   std::unique_ptr<TcpStore> store(new TcpStore(std::move(*socket)));
+  store->end_with(member.stop);
   const Result<Frame> answer = store->ask({kStoreGreeting, member.version, member.options, member.token,
                                            std::to_string(member.rank), std::to_string(member.ranks), member.own_host},
                                           std::min(member.timeout_ms, kGraceMs));
@@ -66,7 +68,9 @@ Result<Frame> TcpStore::receive(std::int64_t timeout_ms) {
     if (*frame) return std::move(**frame);
     const std::int64_t left_ms = std::max<std::int64_t>((end - monotonic_ns()) / 1'000'000, 0);
     pollfd waiting{socket_.get(), POLLIN, 0};
-    const int ready = ::poll(&waiting, 1, static_cast<int>(std::min<std::int64_t>(left_ms, 1'000'000)));
+    if (stop_ != nullptr && *stop_) return stopped_by_user();
+    const std::int64_t look_ms = stop_ != nullptr ? kLookMs : 1'000'000;
+    const int ready = ::poll(&waiting, 1, static_cast<int>(std::min(left_ms, look_ms)));
     if (ready < 0 && errno == EINTR) continue;
     if (ready < 0) return rank0_is_gone(errno_text(errno));
     if (ready == 0 && monotonic_ns() < end) continue;

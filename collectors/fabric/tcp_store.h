@@ -1,6 +1,7 @@
 // TcpStore: the store between ranks as one rank reaches it, and the clock of the rank that keeps it.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -17,6 +18,7 @@ struct StoreMember {
   std::string version, options, token;
   std::string own_host;  // for messages
   std::int64_t timeout_ms = 60'000;
+  const std::atomic<bool>* stop = nullptr;  // set: waiting ends with an error, until end_with() says otherwise
 };
 
 // This host's CLOCK_MONOTONIC plus `offset_ns` is that of rank 0; off by `uncertainty_ns` at most.
@@ -42,6 +44,8 @@ class TcpStore : public RankStore {
   // The shortest of a few round trips.
   Result<ClockOffset> clock_offset();
 
+  void end_with(const std::atomic<bool>* stop) { stop_ = stop; }
+
   const std::string& own_address() const { return own_address_; }         // of the connection to rank 0
   const std::string& address_of_rank0() const { return rank0_address_; }  // as rank 0 sees it on its side
 
@@ -52,6 +56,7 @@ class TcpStore : public RankStore {
   Result<Frame> receive(std::int64_t timeout_ms);
 
   FileDescriptor socket_;
+  const std::atomic<bool>* stop_ = nullptr;
   FrameReader reader_{kMostFrameBytes};
   std::string own_address_, rank0_address_;
 };

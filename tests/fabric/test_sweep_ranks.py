@@ -49,7 +49,8 @@ class Results(ranks.TestCase):
         facts, _, _ = self.said(self.start(ranks=2, max=1024))
         self.assertEqual(("gloo", "lo", "127.0.0.1", "2", "1", "shared"),
                          tuple(facts[name] for name in ("backend", "interface", "address", "ranks", "hosts", "clocks")))
-        self.assertIn("none", facts["network"])
+        self.assertEqual("none, one host", facts["network"])
+        self.assertEqual((socket.gethostname(), "2"), (facts["host_names"], facts["sweep.ranks_per_host"]))
 
 
 class Launched(ranks.TestCase):
@@ -154,6 +155,15 @@ class Ends(ranks.TestCase):
         self.assertTrue(interrupted)
         self.assertGreater(len(samples), 0)
         self.assertTrue(all(gone(pid) for pid in children))
+
+    def test_ctrl_c_while_a_rank_is_awaited_ends_at_once(self):
+        for rank in (0, 1):
+            with self.subTest(rank=rank):
+                job = self.launched(rank, 2, ranks.free_port(), timeout_ms=300000)
+                time.sleep(0.5)
+                job.send_signal(signal.SIGINT)
+                self.assertIn("stopped while the ranks met", self.refused(job))
+                self.assertEqual(130, job.returncode)
 
     def test_the_time_limit_does_the_same(self):
         _, samples, interrupted = self.said(self.start(ranks=2, limit_ms=700, **LONG))

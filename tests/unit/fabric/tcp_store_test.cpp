@@ -31,7 +31,7 @@ struct Meeting {
     return store ? "accepted" : store.error().message();
   }
   FileDescriptor stranger() const {
-    Result<FileDescriptor> socket = connect_to("127.0.0.1", server_->port(), 1000);
+    Result<FileDescriptor> socket = connect_to("127.0.0.1", server_->port(), {1000});
     REQUIRE(socket);
     return std::move(*socket);
   }
@@ -128,8 +128,9 @@ TEST_CASE("ranks of another version, job, size or command are refused by name, a
     row.change(other);
     const std::string rank = std::to_string(other.rank);
     CHECK(meeting.refusal(other) == "rank 0 refuses rank " + rank + ": " + row.why);
-    const std::string expected = row.told ? "cannot sweep with rank " + rank + " on host1: " + row.why
-                                          : "no word from rank 1: did not arrive within 30.0 ms (1 of 2 ranks are here)";
+    const std::string expected = row.told
+                                     ? "cannot sweep with rank " + rank + " on host1: " + row.why
+                                     : "no word from rank 1: did not arrive within 30.0 ms (1 of 2 ranks are here)";
     CHECK(error_of(first->exchange("start", "", 30)) == expected);
   }
 }
