@@ -43,6 +43,10 @@ run_all() {
   "$python" ./vs_hta.py "$build/gradsync-doctor"
   printf '\n== reading an Nsight Systems export ==\n'
   "$build/benchmarks/nsys_read"
+  if [[ -x "$build/benchmarks/fabric_gloo" ]]; then
+    printf '\n== a collective as the sweep times it ==\n'
+    "$build/benchmarks/fabric_gloo" "$build/collectors/fabric"
+  fi
 }
 
 mkdir -p results

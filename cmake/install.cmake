@@ -1,7 +1,10 @@
-# bin/gradsync-doctor finds ../lib/gradsync-doctor/{libgradsync_inject.so,torch/} beside it.
+# bin/gradsync-doctor finds ../lib/gradsync-doctor/{libgradsync_inject.so,libgradsync_gloo.so,torch/} beside it.
 include(GNUInstallDirs)
 install(TARGETS gradsync-doctor RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS gradsync_inject LIBRARY DESTINATION lib/gradsync-doctor)
+if(TARGET gradsync_gloo)
+  install(TARGETS gradsync_gloo LIBRARY DESTINATION lib/gradsync-doctor)
+endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/collectors/torch/ DESTINATION lib/gradsync-doctor/torch
         FILES_MATCHING PATTERN "*.py")
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 FILES_MATCHING PATTERN "*.1")
