@@ -11,6 +11,7 @@
 #include "collectors/fabric/nccl_facts.h"
 #include "collectors/fabric/nccl_graph.h"
 #include "collectors/fabric/nccl_launch.h"
+#include "collectors/fabric/nccl_limit.h"
 #include "collectors/fabric/nccl_pattern.h"
 
 namespace gradsync {
@@ -66,12 +67,18 @@ class NcclBackend final : public FabricBackend {
   bool is_broken_ = false;
 };
 
-// An error leaves collectives on the stream that will never end: only an abort gets rid of them.
+// An error leaves collectives on the stream that will never end: only an abort gets rid of them. Without one, ranks
+// part together; one that does not come must not keep the others.
 NcclBackend::~NcclBackend() {
   if (!connection_.comm) return;
   if (is_broken_) libraries_.nccl.call.comm_abort(connection_.comm);
   graph_.reset();
-  if (!is_broken_) libraries_.nccl.call.comm_destroy(connection_.comm);
+  if (is_broken_) return;
+  call_within(place_.timeout_ms,
+              [libraries = libraries_, comm = connection_.comm, device = connection_.device->index()] {
+                libraries.cuda.call.set_device(device);
+                return libraries.nccl.call.comm_destroy(comm);
+              });
 }
 
 template <class Value>

@@ -4,13 +4,12 @@
 #include <unistd.h>
 
 #include <array>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <future>
-#include <thread>
 #include <utility>
+
+#include "collectors/fabric/nccl_limit.h"
 
 namespace gradsync {
 namespace {
@@ -122,24 +121,20 @@ struct Joined {
   nccl::Comm comm = nullptr;
 };
 
-// After the time is up the thread stays where it is; it owns all it touches, and ends with the process.
 Result<nccl::Comm> join_ranks(const NcclLibraries& libraries, const FabricPlace& place, const nccl::UniqueId& id,
                               int device) {
-  std::promise<Joined> promise;
-  auto answer = promise.get_future();
-  std::thread([libraries, place, id, device, promise = std::move(promise)]() mutable {
-    Joined joined;
-    if (libraries.cuda.call.set_device(device) == cuda::kSuccess)
-      joined.status = libraries.nccl.call.comm_init_rank(&joined.comm, place.ranks, id, place.rank);
-    promise.set_value(joined);
-  }).detach();
+  const auto joined = call_within(place.timeout_ms, [libraries, place, id, device] {
+    Joined own;
+    if (libraries.cuda.call.set_device(device) == cuda::kSuccess)  // of each thread its own
+      own.status = libraries.nccl.call.comm_init_rank(&own.comm, place.ranks, id, place.rank);
+    return own;
+  });
   const std::string what = "NCCL cannot connect " + std::to_string(place.ranks) + " ranks";
-  if (answer.wait_for(std::chrono::milliseconds(place.timeout_ms)) != std::future_status::ready)
+  if (!joined)
     return Error{what, "", "not finished after " + std::to_string(place.timeout_ms) + " ms",
                  "NCCL_DEBUG=INFO shows where it waits; --interface chooses the network that all hosts share"};
-  const Joined joined = answer.get();
-  if (joined.status != nccl::kSuccess) return nccl_error(libraries.nccl, joined.status, what, "");
-  return joined.comm;
+  if (joined->status != nccl::kSuccess) return nccl_error(libraries.nccl, joined->status, what, "");
+  return joined->comm;
 }
 
 }  // namespace

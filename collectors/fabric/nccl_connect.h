@@ -3,7 +3,7 @@
 //   hello      host, GPUs, NCCL version  ↔ all     → which GPU is whose; versions that differ are refused
 //   device     open the GPU, its bus id  ↔ all     → two ranks on one GPU are refused
 //   id         rank 0 makes it           → all
-//   init       ncclCommInitRank in a thread of its own: it has no limit of time, we have
+//   init       ncclCommInitRank with a limit of time, which it does not have itself
 //
 // A rank that fails says so in the next exchange, so that the others stop with its reason instead of waiting for it.
 #pragma once
