@@ -77,11 +77,16 @@ NcclPattern::NcclPattern(const FabricCall& call, int rank, int ranks) : call_(ca
     return;
   }
   const int limit = largest_sum(call.type);
-  if (ranks > limit) limit_ = limit;
-  modulus_ = ranks > limit ? ranks : std::min(limit / ranks, 60) + 1;
+  if (ranks > limit) {
+    limit_ = limit;
+    modulus_ = ranks;
+    sums_.assign(static_cast<std::size_t>(ranks), limit);  // each residue occurs once among the ranks
+    return;
+  }
+  modulus_ = std::min(limit / ranks, 60) + 1;
   for (int first = 0; first < modulus_; ++first) {
     int sum = 0;
-    for (int of_rank = 0; of_rank < ranks; ++of_rank) sum += shown((first + of_rank) % modulus_);
+    for (int of_rank = 0; of_rank < ranks; ++of_rank) sum += (first + of_rank) % modulus_;
     sums_.push_back(sum);
   }
 }

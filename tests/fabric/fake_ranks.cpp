@@ -1,5 +1,7 @@
 #include "tests/fabric/fake_ranks.h"
 
+#include <dlfcn.h>
+
 #include <cstdlib>
 
 namespace gradsync {
@@ -12,6 +14,18 @@ void use_fakes(const Variables& more) {
   for (const auto& [name, value] : more) setenv(name.c_str(), value.c_str(), 1);
 }
 
+namespace {
+
+// Memory, streams, events and graphs of the GPU that nobody gave back.
+std::string left_behind() {
+  void* library = dlopen(fake_file("libcudart.so.13").c_str(), RTLD_NOW | RTLD_NOLOAD);
+  const auto count = library ? reinterpret_cast<int (*)()>(dlsym(library, "gsd_fake_cuda_handed_out")) : nullptr;
+  if (!count) return " (the fake CUDA is not loaded)";
+  return count() == 0 ? "" : " (left " + std::to_string(count()) + " things of the GPU behind)";
+}
+
+}  // namespace
+
 std::string told(const Error& error) { return "error: " + error.message() + " | " + error.hint; }
 
 std::vector<std::string> run_fake_ranks(const FakeRanks& setting, const ConnectedRank& program) {
@@ -22,7 +36,9 @@ std::vector<std::string> run_fake_ranks(const FakeRanks& setting, const Connecte
     if (!backend) return told(backend.error());
     const FabricPlace place{rank, setting.ranks, setting.interface_name, setting.timeout_ms};
     if (const auto connected = (*backend)->connect(place, store); !connected) return told(connected.error());
-    return program(**backend, rank, store);
+    const std::string text = program(**backend, rank, store);
+    backend->reset();
+    return text + left_behind();
   });
   std::vector<std::string> said;
   for (const RankEnd& end : ends)

@@ -13,11 +13,14 @@ namespace {
 
 constexpr FabricCall kCall{FabricOperation::all_gather, ElementType::float32, 1000};
 
-std::vector<std::string> measure(const FakeRanks& setting) {
-  return run_fake_ranks(setting, [](FabricBackend& backend, int, RankStore&) { return measure_once(backend, kCall); });
-}
-
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+std::vector<std::string> measure(const FakeRanks& setting) {
+  auto said =
+      run_fake_ranks(setting, [](FabricBackend& backend, int, RankStore&) { return measure_once(backend, kCall); });
+  for (const std::string& one : said) CHECK_FALSE(has(one, "things of the GPU behind"));
+  return said;
+}
 
 // How many NCCL calls a rank makes until the all-gather that is measured: the ranks agree, then warm up with one.
 constexpr const char* kFirstMeasured = "2";

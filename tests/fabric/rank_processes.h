@@ -32,7 +32,7 @@ struct RankEnd {
 
 using RankProgram = std::function<std::string(int rank, RankStore& store)>;
 
-// By rank. Each process ends with 0, or 99 when it left memory behind (sanitizer builds).
+// By rank. Each process ends with 0 unless the program ends it.
 std::vector<RankEnd> run_ranks(int ranks, const RankProgram& program);
 
 }  // namespace gradsync

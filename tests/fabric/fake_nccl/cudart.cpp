@@ -2,6 +2,7 @@
 // sweep calls, is strict where CUDA is, and knows nothing else.
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 
@@ -17,6 +18,9 @@ namespace {
 struct CapturedGraph {
   fake::Capture capture;
 };
+
+// Memory, streams, events and graphs that the caller has and must give back.
+std::atomic<int> handed_out{0};
 
 thread_local Status last = kSuccess;
 
@@ -51,6 +55,8 @@ bool disturbs_capture() {
 }  // namespace
 
 extern "C" {
+
+int gsd_fake_cuda_handed_out() { return handed_out; }
 
 Status cudaDriverGetVersion(int* version) {
   *version = static_cast<int>(fake::knob("GSD_FAKE_CUDA_DRIVER", 13000));
@@ -130,6 +136,7 @@ const char* cudaGetErrorString(Status status) {
 Status cudaMalloc(void** memory, std::size_t bytes) {
   if (disturbs_capture()) return result(kStreamCaptureUnsupported);
   *memory = fake::allocate_device(bytes);
+  if (*memory) ++handed_out;
   return result(*memory ? kSuccess : kMemoryAllocation);
 }
 
@@ -137,7 +144,9 @@ Status cudaFree(void* memory) {
   if (!memory) return kSuccess;
   if (disturbs_capture()) return result(kStreamCaptureUnsupported);
   fake::wait_for_all_streams();
-  return result(fake::free_device(memory) == fake::Freed::yes ? kSuccess : kInvalidValue);
+  if (fake::free_device(memory) == fake::Freed::unknown) return result(kInvalidValue);
+  --handed_out;
+  return kSuccess;
 }
 
 Status cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes) {
@@ -166,6 +175,7 @@ Status cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, CopyKind k
 
 Status cudaStreamCreateWithFlags(Stream* stream, unsigned) {
   *stream = reinterpret_cast<Stream>(new fake::Stream);
+  ++handed_out;
   return kSuccess;
 }
 
@@ -183,11 +193,13 @@ Status cudaStreamDestroy(Stream stream) {
   fake::Stream* const queue = stream_of(stream);
   if (!queue) return result(kInvalidResourceHandle);
   delete queue;
+  --handed_out;
   return kSuccess;
 }
 
 Status cudaEventCreateWithFlags(Event* event, unsigned) {
   *event = reinterpret_cast<Event>(new fake::Event);
+  ++handed_out;
   return kSuccess;
 }
 
@@ -216,6 +228,7 @@ Status cudaEventElapsedTime(float* milliseconds, Event start, Event end) {
 Status cudaEventDestroy(Event event) {
   fake::wait_for_all_streams();  // a mark that is still in a queue points here
   delete event_of(event);
+  --handed_out;
   return kSuccess;
 }
 
@@ -234,11 +247,13 @@ Status cudaStreamEndCapture(Stream stream, Graph* graph) {
   if (!ended) return result(kInvalidValue);
   if (!ended->is_valid) return result(kStreamCaptureInvalidated);
   *graph = reinterpret_cast<Graph>(new CapturedGraph{std::move(*ended)});
+  ++handed_out;
   return kSuccess;
 }
 
 Status cudaGraphInstantiateWithFlags(GraphExec* exec, Graph graph, unsigned long long) {
   *exec = reinterpret_cast<GraphExec>(new CapturedGraph(*reinterpret_cast<CapturedGraph*>(graph)));
+  ++handed_out;
   return kSuccess;
 }
 
@@ -252,11 +267,13 @@ Status cudaGraphLaunch(GraphExec exec, Stream stream) {
 Status cudaGraphExecDestroy(GraphExec exec) {
   fake::wait_for_all_streams();
   delete reinterpret_cast<CapturedGraph*>(exec);
+  --handed_out;
   return kSuccess;
 }
 
 Status cudaGraphDestroy(Graph graph) {
   delete reinterpret_cast<CapturedGraph*>(graph);
+  --handed_out;
   return kSuccess;
 }
 
