@@ -63,6 +63,22 @@ TEST_CASE("every operation and type is right, launched and replayed, by two, thr
   }
 }
 
+TEST_CASE("both times are those of one collective and of nothing else") {
+  // given a device on which every operation takes a millisecond
+  const Variables counted = {{"GSD_FAKE_CUDA_COUNTED_TIME", "1"}};
+  for (const std::string& said : run_fake_ranks({.all = counted}, [](FabricBackend&backend, int, RankStore&) {
+         const auto rows = sweep_rank(backend, {{4, kGraphSmall, kGraphSmall + 4}, 2, 2});
+         if (!rows) return told(rows.error());
+         std::string text;
+         for (const RankRow& row : *rows) {
+           if (median_device_us(row) != 1000 || median_graph_us(row) != 1000)
+             text += std::to_string(median_device_us(row)) + " " + std::to_string(median_graph_us(row)) + "; ";
+         }
+         return text;
+       }))
+    CHECK(said.empty());
+}
+
 TEST_CASE("an older NCCL without AlltoAll and GetLastError exchanges by sends and receives in a group") {
   const Variables old = {{"GSD_NCCL_LIBRARY", fake_file("libnccl_without_late.so.2")},
                          {"GSD_FAKE_NCCL_VERSION", "21003"}};

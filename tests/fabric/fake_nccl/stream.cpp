@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "tests/fabric/fake_nccl/knobs.h"
+
 namespace fake {
 namespace {
 
@@ -43,12 +45,13 @@ void Stream::run() {
   while (true) {
     changed_.wait(lock, [&] { return is_ending_ || !queue_.empty(); });
     if (queue_.empty()) return;
-    Work work = std::move(queue_.front());
+    auto [work, is_mark] = std::move(queue_.front());
     queue_.pop_front();
     is_busy_ = true;
     lock.unlock();
     work();
     work = nullptr;
+    if (!is_mark) ++work_done_;
     lock.lock();
     is_busy_ = false;
     changed_.notify_all();
@@ -60,7 +63,13 @@ void Stream::enqueue(Work work) {
   if (capture_)
     capture_->work.push_back(std::move(work));
   else
-    queue_.push_back(std::move(work));
+    queue_.push_back({std::move(work), false});
+  changed_.notify_all();
+}
+
+void Stream::enqueue_mark(Work work) {
+  const std::lock_guard lock(mutex_);
+  queue_.push_back({std::move(work), true});
   changed_.notify_all();
 }
 
@@ -108,9 +117,11 @@ void Event::record(Stream& stream) {
     const std::lock_guard lock(mutex_);
     mine = ++asked_;
   }
-  stream.enqueue([this, mine] {
+  stream.enqueue_mark([this, mine, &stream] {
+    const bool is_counted = knob("GSD_FAKE_CUDA_COUNTED_TIME", 0) != 0;
     const std::lock_guard lock(mutex_);
-    time_ = std::chrono::steady_clock::now();
+    time_ = is_counted ? std::chrono::steady_clock::time_point(std::chrono::milliseconds(stream.work_done()))
+                       : std::chrono::steady_clock::now();
     done_ = mine;
   });
 }

@@ -2,6 +2,7 @@
 // what is enqueued goes into the capture instead. Events are marks in the queue.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -29,6 +30,8 @@ class Stream {
   ~Stream();  // when all is done
 
   void enqueue(Work work);
+  void enqueue_mark(Work work);  // an event: takes no time of its own, and is no part of a capture
+  std::int64_t work_done() const { return work_done_; }
   bool is_idle();
   void wait();
 
@@ -42,12 +45,19 @@ class Stream {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Work> queue_;
+  struct Entry {
+    Work work;
+    bool is_mark;
+  };
+  std::deque<Entry> queue_;
+  std::atomic<std::int64_t> work_done_{0};
   std::optional<Capture> capture_;
   bool is_busy_ = false, is_ending_ = false;
   std::thread thread_;
 };
 
+// Takes the time, or with GSD_FAKE_CUDA_COUNTED_TIME=1 a millisecond for each operation that the stream has done: what
+// is measured is then known exactly.
 class Event {
  public:
   void record(Stream& stream);
