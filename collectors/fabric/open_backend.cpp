@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "collectors/fabric/nccl_backend.h"
 #include "collectors/fabric/plugin.h"
 
 namespace gradsync {
@@ -40,11 +41,12 @@ Result<std::unique_ptr<FabricBackend>> load(const fs::path& library, const std::
 
 }  // namespace
 
-std::string automatic_backend() { return "gloo"; }
+std::string automatic_backend() { return nccl_has_devices() ? "nccl" : "gloo"; }
 
 Result<std::unique_ptr<FabricBackend>> open_backend(const std::string& name, const std::string& plugins) {
   if (name == "gloo") return load(fs::path(plugins) / "libgradsync_gloo.so", "libgloo0");
-  return Error{"there is no backend", name, "", "--backend auto or gloo", 2};
+  if (name == "nccl") return make_nccl_backend();
+  return Error{"there is no backend", name, "", "--backend auto, nccl or gloo", 2};
 }
 
 }  // namespace gradsync

@@ -1,0 +1,17 @@
+// What a sweep over NCCL says about itself, and what it asks of NCCL by variables before it is loaded.
+#pragma once
+
+#include <string>
+
+#include "collectors/fabric/nccl_connect.h"
+#include "src/model/report.h"
+
+namespace gradsync {
+
+Facts nccl_facts(const NcclLibraries& libraries, const NcclConnection& connection, double empty_kernel_us);
+
+// Makes NCCL log its choices of algorithm and protocol into a file of this process; gives its name. Before NCCL's first
+// call, while the process has one thread.
+std::string ask_for_tuning_log(const std::string& path);
+
+}  // namespace gradsync
