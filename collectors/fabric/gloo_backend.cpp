@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -50,6 +51,23 @@ class Pages {
   std::size_t bytes_ = 0;
 };
 
+// Gloo writes to sockets whose other end may be gone, and the signal of such a write would end the process before anybody
+// could say who is missing.
+class WithoutPipeSignal {
+ public:
+  WithoutPipeSignal() {
+    struct sigaction ignore {};
+    ignore.sa_handler = SIG_IGN;
+    ::sigaction(SIGPIPE, &ignore, &before_);
+  }
+  ~WithoutPipeSignal() { ::sigaction(SIGPIPE, &before_, nullptr); }
+  WithoutPipeSignal(const WithoutPipeSignal&) = delete;
+  WithoutPipeSignal& operator=(const WithoutPipeSignal&) = delete;
+
+ private:
+  struct sigaction before_ {};
+};
+
 class GlooBackend final : public FabricBackend {
  public:
   ~GlooBackend() override { call_ = nullptr; }
@@ -68,6 +86,7 @@ class GlooBackend final : public FabricBackend {
   std::size_t bytes_of(std::int64_t elements) const { return static_cast<std::size_t>(elements * size_of(now_.type)); }
   void* result() const;
 
+  WithoutPipeSignal no_signal_;  // outlives the connections
   FabricPlace place_;
   GlooContext gloo_;
   Pages send_, receive_;
