@@ -12,6 +12,7 @@ namespace gradsync {
 
 inline constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
 inline constexpr std::string_view kLiveSource = "sweep";
+inline constexpr std::size_t kFewestRepeats = 7;  // fewer times for a size are a log's: they have no distribution
 
 struct SizeSample {
   std::int64_t bytes = 0;
