@@ -104,6 +104,12 @@ double mann_whitney_greater(std::span<const double> larger, std::span<const doub
   return std::min(1.0, cached_tail(m, n)[u]);
 }
 
+std::size_t critical_u(std::size_t m, std::size_t n, double level) {
+  const std::vector<double>& tail = cached_tail(m, n);
+  return static_cast<std::size_t>(
+      std::partition_point(tail.begin(), tail.end(), [level](double p) { return p >= level; }) - tail.begin());
+}
+
 std::optional<Shift> hodges_lehmann(std::span<const double> a, std::span<const double> b) {
   if (a.empty() || b.empty()) return std::nullopt;
   std::vector<double> differences;

@@ -14,6 +14,10 @@ namespace gradsync {
 // more than 64 before (thinned() below).
 double mann_whitney_greater(std::span<const double> larger, std::span<const double> smaller);
 
+// The smallest U (pairs of which the first sample's value is larger) whose probability is below `level`, without ties.
+// m * n + 1 when none is.
+std::size_t critical_u(std::size_t m, std::size_t n, double level);
+
 // Hodges-Lehmann: the median of all differences a - b, with the order statistics of them that bound it with 90 %
 // confidence (5 % on either side; the extremes where the samples are too small for that).
 struct Shift {

@@ -63,6 +63,13 @@ TEST_CASE("large samples stay exact: the most extreme arrangement has probabilit
   CHECK(std::log10(mann_whitney_greater(high, low)) == doctest::Approx(-37.3794).epsilon(1e-4));
 }
 
+TEST_CASE("critical U: the first that is rarer than the level; five against five never are after 27 pairs") {
+  CHECK(critical_u(5, 5, 0.05) == 21);
+  CHECK(critical_u(5, 5, 1.0 / 252) == 26);
+  CHECK(critical_u(5, 5, 0.05 / 27) == 26);
+  CHECK(critical_u(7, 7, 0.05 / 27) <= 49);
+}
+
 TEST_CASE("Hodges-Lehmann: the median of the differences, within order statistics") {
   const Shift shift = *hodges_lehmann(Sample{10, 11, 12}, Sample{1, 2, 4});
   CHECK(shift.estimate == doctest::Approx(9));  // 6 7 8 8 9 9 10 10 11
