@@ -19,6 +19,7 @@ std::unique_ptr<Analyzer> make_straggler();       // who arrives last at the syn
 std::unique_ptr<Analyzer> make_observer();        // what watching cost
 std::unique_ptr<Analyzer> make_fabric_curve();    // rows, bandwidth and wrong results of size sweeps
 std::unique_ptr<Analyzer> make_fabric_fit();      // start-up and price per byte of each operation
+std::unique_ptr<Analyzer> make_cliff();           // sizes from which a byte costs more, in one of six answers
 std::unique_ptr<Analyzer> make_nccl_transport();  // what NCCL uses between nodes, joined over its logs
 std::unique_ptr<Analyzer> make_irq_pressure();    // rate, time and balance of interrupts
 std::unique_ptr<Analyzer> make_sched_delay();     // threads that could run and had no CPU

@@ -19,6 +19,7 @@ std::vector<std::unique_ptr<Analyzer>> all_analyzers() {
   analyzers.push_back(make_straggler());
   analyzers.push_back(make_fabric_curve());
   analyzers.push_back(make_fabric_fit());
+  analyzers.push_back(make_cliff());
   analyzers.push_back(make_nccl_transport());
   analyzers.push_back(make_sched_delay());
   analyzers.push_back(make_irq_pressure());
