@@ -69,9 +69,9 @@ std::size_t end_of(const Cliff& cliff, const std::vector<Sample>& costs) {
 // Holm's level of the whole family. A sweep asks again whenever its repeats have grown; shrinking the level with their
 // square keeps the sum of all these chances of a false alarm near that of the first (benchmarks/cliff_power.cpp).
 double level_of(const std::vector<Sample>& costs) {
-  std::size_t fewest = kMostRepeats;
-  for (const Sample& cost : costs) fewest = std::min(fewest, cost.size());
-  const double grown = std::max(1.0, static_cast<double>(fewest) / kPlannedRepeats);
+  std::size_t most = 0;
+  for (const Sample& cost : costs) most = std::max(most, cost.size());
+  const double grown = std::max(1.0, static_cast<double>(most) / kPlannedRepeats);
   return kFamilyLevel / (grown * grown);
 }
 
@@ -224,6 +224,18 @@ std::vector<std::int64_t> sizes_to_repeat(const std::vector<SizeSample>& sizes) 
   for (std::size_t i = 0; i < search.visible.size(); ++i)
     if (search.visible[i] > kMustBeVisible) want(i, i + 1);
   return {wanted.begin(), wanted.end()};
+}
+
+std::map<std::string, std::vector<std::int64_t>> undecided_sizes(const SeriesSet& samples) {
+  std::map<std::string, std::vector<std::int64_t>> undecided;
+  for (const FabricCurve& curve : fabric_curves(samples, kNotMeasured)) {
+    if (!curve.live() || !curve.load.empty()) continue;
+    const std::vector<std::int64_t> sizes = sizes_to_repeat(curve.sizes);
+    std::vector<std::int64_t>& all = undecided[curve.operation];
+    all.insert(all.end(), sizes.begin(), sizes.end());
+  }
+  std::erase_if(undecided, [](const auto& entry) { return entry.second.empty(); });
+  return undecided;
 }
 
 }  // namespace gradsync

@@ -10,7 +10,8 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "analyzers/fabric_curves.h"
@@ -46,5 +47,8 @@ CliffSearch find_cliffs(const std::vector<SizeSample>& sizes);
 inline constexpr double kMustBeVisible = 0.50;
 // Sizes whose pairs are undecided: neither proved, nor small enough to be excluded. Empty: the answer is there.
 std::vector<std::int64_t> sizes_to_repeat(const std::vector<SizeSample>& sizes);
+
+// The same for the series sweep_samples.<op> of a sweep that still runs: operation → bytes, without what ran beside a load.
+std::map<std::string, std::vector<std::int64_t>> undecided_sizes(const SeriesSet& samples);
 
 }  // namespace gradsync

@@ -159,6 +159,10 @@ TEST_CASE("undecided: few repeats on a noisy machine; the sizes to repeat, and n
   CHECK_FALSE(sizes_to_repeat(sizes(test::live_sweep("all_reduce", saturated, wild))).empty());
   CHECK(sizes_to_repeat(sizes(test::live_sweep("all_reduce", to_two))).empty());
   CHECK(sizes_to_repeat(sizes(test::live_sweep("all_reduce", saturated, {.repeats = 20, .noise = 0.02}))).empty());
+  Inputs two = test::live_sweep("all_reduce", saturated, wild);
+  test::add_live(two, "all_gather", to_two);
+  CHECK(undecided_sizes(two.series).size() == 1);
+  CHECK(undecided_sizes(two.series).contains("all_reduce"));
   std::vector<SizeSample> one_short = sizes(test::live_sweep("all_reduce", to_two));
   one_short[3].us.resize(6);
   CHECK(sizes_to_repeat(one_short) == std::vector<std::int64_t>{one_short[3].bytes});
