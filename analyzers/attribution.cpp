@@ -6,6 +6,7 @@
 
 #include "analyzers/analyzers.h"
 #include "analyzers/rows.h"
+#include "analyzers/startup_part.h"
 #include "analyzers/step_activity.h"
 #include "src/base/statistics.h"
 
@@ -13,7 +14,7 @@ namespace gradsync {
 namespace {
 
 constexpr std::string_view kBlockedTable =
-    "blocked";  // rank, step, key, start, end, peers_ready, complete: stretches of comm
+    "blocked";  // rank, step, key, start, end, peers_ready, complete, start-up: stretches of comm
 constexpr std::string_view kArrivalTable = "arrivals";  // rank, key, time: when the rank was ready for the collective
 
 const std::vector<std::string> kReportClasses{
@@ -24,12 +25,13 @@ Cell whole(Nanoseconds value) { return static_cast<std::int64_t>(value); }
 
 class StepSummariser {
  public:
-  StepSummariser(const RankTimeline& rank, const GradientPath& path, Summary& summary)
+  StepSummariser(const RankTimeline& rank, const GradientPath& path, const Inputs& inputs, Summary& summary)
       : rank_(rank),
         path_(path),
+        inputs_(inputs),
         steps_(summary.table(kStepTable, step_columns())),
-        blocked_(
-            summary.table(kBlockedTable, {"rank", "step", "key", "start_ns", "end_ns", "peers_ready_ns", "complete"})),
+        blocked_(summary.table(
+            kBlockedTable, {"rank", "step", "key", "start_ns", "end_ns", "peers_ready_ns", "complete", "startup_ns"})),
         arrivals_(summary.table(kArrivalTable, {"rank", "key", "time_ns"})) {}
 
   void add(const StepSpan& step) {
@@ -90,7 +92,8 @@ class StepSummariser {
       left = subtract(left, mine);
       for (const Interval& piece : mine.intervals())
         blocked_.rows.push_back({whole(rank_.rank), whole(step.number), blocked.key, whole(piece.start),
-                                 whole(piece.end), whole(blocked.peers_ready), whole(blocked.complete)});
+                                 whole(piece.end), whole(blocked.peers_ready), whole(blocked.complete),
+                                 whole(startup_ns(inputs_, rank_, blocked.collective))});
       if (blocked.key != 0 && blocked.arrival != 0)
         arrivals_.rows.push_back({whole(rank_.rank), blocked.key, whole(blocked.arrival)});
     }
@@ -98,6 +101,7 @@ class StepSummariser {
 
   const RankTimeline& rank_;
   const GradientPath& path_;
+  const Inputs& inputs_;
   Series& steps_;
   Series& blocked_;
   Series& arrivals_;
@@ -134,12 +138,12 @@ class LastArrivals {
 
 // Of the communication of one step: until the last peer was ready, after it, and what cannot be told apart.
 struct CommSplit {
-  Nanoseconds peer_wait = 0, transfer = 0;
+  Nanoseconds peer_wait = 0, startup = 0, transfer = 0;
 };
 
 struct CommSplits {
-  std::map<std::pair<std::int64_t, std::int64_t>, CommSplit> by_step;  // rank, step
-  bool wait_known = false, transfer_known = false;                     // of any stretch
+  std::map<std::pair<std::int64_t, std::int64_t>, CommSplit> by_step;      // rank, step
+  bool wait_known = false, startup_known = false, transfer_known = false;  // of any stretch
   CommSplit of(const StepRow& row) const {
     const auto found = by_step.find({row[StepColumn::rank], row[StepColumn::step]});
     return found == by_step.end() ? CommSplit{} : found->second;
@@ -162,7 +166,10 @@ CommSplits split_communication(const Summary& summary, const LastArrivals& arriv
     split.peer_wait += waited;
     if (!told && cell(6) == 0) continue;  // a rank that is not here may have come later still
     splits.transfer_known = true;
-    split.transfer += end - start - waited;
+    const Nanoseconds startup = startup_within(start, end, last, cell(7));
+    splits.startup_known |= cell(7) > 0;
+    split.startup += startup;
+    split.transfer += end - start - waited - startup;
   }
   return splits;
 }
@@ -176,9 +183,9 @@ std::map<std::string, double> parts_ms(const StepRow& row, const CommSplits& spl
           {"compress", row.ms(StepColumn::compress)},
           {"decompress", row.ms(StepColumn::decompress)},
           {"comm_peer_wait", share(split.peer_wait)},
-          {"comm_startup", 0},
+          {"comm_startup", share(split.startup)},
           {"comm_transfer", share(split.transfer)},
-          {"comm_unsplit", share(comm - split.peer_wait - split.transfer)},
+          {"comm_unsplit", share(comm - split.peer_wait - split.startup - split.transfer)},
           {"memcpy", row.ms(StepColumn::memcpy)},
           {"host_sync", row.ms(StepColumn::host_sync)},
           {"launch", row.ms(StepColumn::launch)},
@@ -187,10 +194,11 @@ std::map<std::string, double> parts_ms(const StepRow& row, const CommSplits& spl
           {"idle", row.ms(StepColumn::idle)}};
 }
 
-// Classes that were not measured here are absent. The start-up part needs a fabric fit; kernels are not told apart by
+// Classes that were not measured here are absent. The start-up part needs a measured fabric; kernels are not told apart by
 // their names, so on a device compression is part of compute.
 bool measured(const std::string& name, bool on_device, const CommSplits& splits) {
-  if (name == "comm_startup" || name == "sched_irq") return false;
+  if (name == "sched_irq") return false;
+  if (name == "comm_startup") return splits.startup_known;
   if (name == "comm_peer_wait") return splits.wait_known;
   if (name == "comm_transfer") return splits.transfer_known;
   if (name == "compress" || name == "decompress") return !on_device;
@@ -210,7 +218,7 @@ class AttributionAnalyzer final : public Analyzer {
   void summarise(const RankTimeline& rank, const Inputs& inputs, Summary& summary) const override {
     const GradientPath path = find_gradient_path(rank, inputs);
     if (!can_attribute(rank)) return;
-    StepSummariser summariser(rank, path, summary);
+    StepSummariser summariser(rank, path, inputs, summary);
     for (const StepSpan& step : rank.steps) summariser.add(step);
   }
 
