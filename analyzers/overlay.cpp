@@ -159,6 +159,7 @@ class Overlay final : public Analyzer {
       for (const std::string& scope : {std::string("all"), std::string("group:") + message.group})
         scopes[scope].add(message);
     for (const auto& [scope, sums] : scopes) add_metrics(scope, sums, cliffs, conclusions.metrics);
+    if (scopes["all"].us > 0) conclusions.facts["fabric.measured"] = "yes";
     add_advice(messages, *fit, spans, conclusions.facts);
     conclusions.series["job_on_fabric"] = series_of(messages);
   }

@@ -43,6 +43,8 @@ run_all() {
   "$python" ./vs_hta.py "$build/gradsync-doctor"
   printf '\n== reading an Nsight Systems export ==\n'
   "$build/benchmarks/nsys_read"
+  printf '\n== the cliff test ==\n'
+  "$build/benchmarks/cliff_power"
 }
 
 mkdir -p results
