@@ -90,7 +90,10 @@ class Comparison {
   std::optional<int> most_ranks() const {
     if (!wins_with(2) || wins_with(kMostRanks)) return std::nullopt;
     int first = 2, end = kMostRanks;  // wins with first, not with end
-    while (end - first > 1) (wins_with((first + end) / 2) ? first : end) = (first + end) / 2;
+    while (end - first > 1) {
+      const int middle = (first + end) / 2;
+      (wins_with(middle) ? first : end) = middle;
+    }
     return first;
   }
 

@@ -175,7 +175,7 @@ class Overlay final : public Analyzer {
   static bool same_ranks(FabricFit& fit, const Inputs& inputs, Conclusions& conclusions) {
     const bool job_watched = conclusions.series.contains("messages");
     const double told = job_watched ? inputs.run.ranks : fact_number(inputs.facts, "overlay.ranks");
-    const double world = fact_number(inputs.facts, "world_size");
+    const double world = fact_number(conclusions.facts, "world_size");  // some ranks may have left no events
     const double job = job_watched && world > told ? world : told;
     if (fit.ranks == 0 && job > 0) fit.ranks = static_cast<int>(job);
     if (!(job > 0) || job == fit.ranks) return fit.ranks > 0;

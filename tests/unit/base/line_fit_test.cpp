@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 namespace gradsync {
 namespace {
 
@@ -35,7 +37,7 @@ TEST_CASE("one line stays one segment, whatever rounding left of it") {
   REQUIRE(fit_segments(points).size() == 1);
   CHECK(fit_segments(points)[0].line.intercept == doctest::Approx(20));
   std::vector<LinePoint> rounded = points;
-  for (LinePoint& point : rounded) point.y = static_cast<double>(static_cast<int>(point.y * 100 + 0.5)) / 100;
+  for (LinePoint& point : rounded) point.y = std::round(point.y * 100) / 100;
   CHECK(fit_segments(rounded).size() == 1);
 }
 
