@@ -18,7 +18,12 @@ std::unique_ptr<Analyzer> make_host_sync();       // blocking calls
 std::unique_ptr<Analyzer> make_lifecycle();       // when a gradient is ready, compressed, sent
 std::unique_ptr<Analyzer> make_straggler();       // who arrives last at the synchronisation
 std::unique_ptr<Analyzer> make_observer();        // what watching cost
-std::unique_ptr<Analyzer> make_nccl_sweep();      // bandwidth and wrong results of size sweeps
+std::unique_ptr<Analyzer> make_fabric_curve();    // rows, bandwidth and wrong results of size sweeps
+std::unique_ptr<Analyzer> make_fabric_fit();      // start-up and price per byte of each operation
+std::unique_ptr<Analyzer> make_cliff();           // sizes from which a byte costs more, in one of six answers
+std::unique_ptr<Analyzer> make_fabric_plateau();  // what of the link is reached; are these collectives at all
+std::unique_ptr<Analyzer> make_overlay();         // what the job sends, laid on the fabric; behind messages and cliff
+std::unique_ptr<Analyzer> make_break_even();      // which compressor beats a dense all-reduce from where on
 std::unique_ptr<Analyzer> make_nccl_transport();  // what NCCL uses between nodes, joined over its logs
 std::unique_ptr<Analyzer> make_irq_pressure();    // rate, time and balance of interrupts
 std::unique_ptr<Analyzer> make_sched_delay();     // threads that could run and had no CPU

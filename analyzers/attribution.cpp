@@ -6,6 +6,7 @@
 
 #include "analyzers/analyzers.h"
 #include "analyzers/rows.h"
+#include "analyzers/startup_part.h"
 #include "analyzers/step_rows.h"
 #include "src/base/statistics.h"
 
@@ -47,12 +48,12 @@ class LastArrivals {
 
 // Of the communication of one step: until the last peer was ready, after it, and what cannot be told apart.
 struct CommSplit {
-  Nanoseconds peer_wait = 0, transfer = 0;
+  Nanoseconds peer_wait = 0, startup = 0, transfer = 0;
 };
 
 struct CommSplits {
-  std::map<std::pair<std::int64_t, std::int64_t>, CommSplit> by_step;  // rank, step
-  bool wait_known = false, transfer_known = false;                     // of any stretch
+  std::map<std::pair<std::int64_t, std::int64_t>, CommSplit> by_step;      // rank, step
+  bool wait_known = false, startup_known = false, transfer_known = false;  // of any stretch
   CommSplit of(const StepRow& row) const {
     const auto found = by_step.find({row[StepColumn::rank], row[StepColumn::step]});
     return found == by_step.end() ? CommSplit{} : found->second;
@@ -67,6 +68,10 @@ void add_known_splits(const Summary& summary, CommSplits& splits) {
     CommSplit& split = splits.by_step[{cell(0), cell(1)}];
     split.peer_wait += cell(2);
     splits.wait_known = true;
+    if (cell(4) >= 0) {
+      split.startup += cell(4);
+      splits.startup_known = true;
+    }
     if (cell(3) < 0) continue;  // a rank that is not here may have come later still
     split.transfer += cell(3);
     splits.transfer_known = true;
@@ -85,8 +90,11 @@ CommSplits split_communication(const Summary& summary, const LastArrivals& arriv
     const Nanoseconds start = cell(3), end = cell(4), waited = std::clamp(*last, start, end) - start;
     CommSplit& split = splits.by_step[{cell(0), cell(1)}];
     split.peer_wait += waited;
-    split.transfer += end - start - waited;
     splits.wait_known = splits.transfer_known = true;
+    const Nanoseconds startup = startup_within(start, end, *last, cell(5));
+    splits.startup_known |= cell(5) > 0;
+    split.startup += startup;
+    split.transfer += end - start - waited - startup;
   }
   return splits;
 }
@@ -100,9 +108,9 @@ std::map<std::string, double> parts_ms(const StepRow& row, const CommSplits& spl
           {"compress", row.ms(StepColumn::compress)},
           {"decompress", row.ms(StepColumn::decompress)},
           {"comm_peer_wait", share(split.peer_wait)},
-          {"comm_startup", 0},
+          {"comm_startup", share(split.startup)},
           {"comm_transfer", share(split.transfer)},
-          {"comm_unsplit", share(comm - split.peer_wait - split.transfer)},
+          {"comm_unsplit", share(comm - split.peer_wait - split.startup - split.transfer)},
           {"memcpy", row.ms(StepColumn::memcpy)},
           {"host_sync", row.ms(StepColumn::host_sync)},
           {"launch", row.ms(StepColumn::launch)},
@@ -111,10 +119,11 @@ std::map<std::string, double> parts_ms(const StepRow& row, const CommSplits& spl
           {"idle", row.ms(StepColumn::idle)}};
 }
 
-// Classes that were not measured here are absent. The start-up part needs a fabric fit; kernels are not told apart by
+// Classes that were not measured here are absent. The start-up part needs a measured fabric; kernels are not told apart by
 // their names, so on a device compression is part of compute.
 bool measured(const std::string& name, bool on_device, const CommSplits& splits) {
-  if (name == "comm_startup" || name == "sched_irq") return false;
+  if (name == "sched_irq") return false;
+  if (name == "comm_startup") return splits.startup_known;
   if (name == "comm_peer_wait") return splits.wait_known;
   if (name == "comm_transfer") return splits.transfer_known;
   if (name == "compress" || name == "decompress") return !on_device;

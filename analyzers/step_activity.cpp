@@ -187,6 +187,7 @@ class StepObserver {
       if (collective != by_reference_.end()) {
         blocked.key = collective_key(*collective->second);
         blocked.arrival = collective->second->start;
+        blocked.collective = collective->second;
       } else if (wait->correlation != 0) {
         continue;  // waits for a scalar or another group: not gradient synchronisation, but not compute either
       }
@@ -194,7 +195,7 @@ class StepObserver {
     }
     for (const Event* event : result_.collectives)  // native jobs: the range is the blocking call
       if (event->source == Source::nvtx)
-        result_.blocked.push_back({{event->start, event->end}, collective_key(*event), event->start, 0, false});
+        result_.blocked.push_back({{event->start, event->end}, collective_key(*event), event->start, 0, false, event});
   }
 
   std::int64_t collective_key(const Event& event) const {
@@ -261,7 +262,7 @@ class StepObserver {
       if (event.kind == Kind::kernel) add(StepClass::compute, event);
       if (event.kind == Kind::collective && event.on_stream()) {
         add(StepClass::comm, event);
-        Blocked blocked{{event.start, event.end}, 0, event.start, 0, false};
+        Blocked blocked{{event.start, event.end}, 0, event.start, 0, false, &event};
         if (const SharedCollective* shared = rank_.shared_at(i)) {
           blocked.peers_ready = shared->peers_ready;
           blocked.complete = shared->complete;

@@ -27,6 +27,7 @@ struct Blocked {
   // Where the ranks were joined before: when the last peer was ready, and whether every peer is known. 0 = not known.
   Nanoseconds peers_ready = 0;
   bool complete = false;
+  const Event* collective = nullptr;  // what it waits for, where that is one
 };
 
 struct StepActivity {

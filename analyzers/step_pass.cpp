@@ -28,7 +28,7 @@ class StepPass final : public Analyzer {
     const GradientPath path = find_gradient_path(rank, inputs);
     const bool attributes = can_attribute(rank);
     std::optional<StepRows> rows;
-    if (attributes) rows.emplace(rank, summary);
+    if (attributes) rows.emplace(rank, inputs, summary);
     MessageSums messages(rank, path);
     ReadyTimes ready(rank, path, summary);
     for (const StepSpan& step : rank.steps) {

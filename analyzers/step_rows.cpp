@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analyzers/rows.h"
+#include "analyzers/startup_part.h"
 
 namespace gradsync {
 namespace {
@@ -43,13 +44,14 @@ void append_lifecycle(const StepActivity& seen, std::vector<Cell>& row) {
 }
 
 struct KnownSplit {
-  Nanoseconds peer_wait = 0, transfer = 0;
-  bool any = false, any_complete = false;
+  Nanoseconds peer_wait = 0, startup = 0, transfer = 0;
+  bool any = false, any_complete = false, any_startup = false;
 };
 
 // On a device the stretches come by their start, and where two overlap the earlier one has what both cover: each then
 // takes what lies between the end of all before it and its own.
-KnownSplit split_known(const IntervalSet& comm, const std::vector<Blocked>& blocked) {
+template <class StartupOf>
+KnownSplit split_known(const IntervalSet& comm, const std::vector<Blocked>& blocked, const StartupOf& startup_of) {
   KnownSplit split;
   Nanoseconds taken = 0;
   auto piece = comm.intervals().begin();
@@ -59,6 +61,8 @@ KnownSplit split_known(const IntervalSet& comm, const std::vector<Blocked>& bloc
     taken = std::max(taken, mine.end);
     while (piece != last && piece->end <= mine.start) ++piece;
     if (one.peers_ready == 0) continue;
+    const Nanoseconds whole_startup = one.complete ? startup_of(one.collective) : 0;
+    split.any_startup |= whole_startup > 0;
     for (auto next = piece; next != last && next->start < mine.end; ++next) {
       const Nanoseconds start = std::max(next->start, mine.start), end = std::min(next->end, mine.end);
       if (end <= start) continue;
@@ -67,7 +71,9 @@ KnownSplit split_known(const IntervalSet& comm, const std::vector<Blocked>& bloc
       split.peer_wait += waited;
       if (!one.complete) continue;
       split.any_complete = true;
-      split.transfer += end - start - waited;
+      const Nanoseconds startup = startup_within(start, end, one.peers_ready, whole_startup);
+      split.startup += startup;
+      split.transfer += end - start - waited - startup;
     }
   }
   return split;
@@ -75,12 +81,13 @@ KnownSplit split_known(const IntervalSet& comm, const std::vector<Blocked>& bloc
 
 }  // namespace
 
-StepRows::StepRows(const RankTimeline& rank, Summary& summary)
+StepRows::StepRows(const RankTimeline& rank, const Inputs& inputs, Summary& summary)
     : rank_(rank),
+      inputs_(inputs),
       steps_(summary.table(kStepTable, step_columns())),
-      blocked_(summary.table(kBlockedTable, {"rank", "step", "key", "start_ns", "end_ns"})),
+      blocked_(summary.table(kBlockedTable, {"rank", "step", "key", "start_ns", "end_ns", "startup_ns"})),
       arrivals_(summary.table(kArrivalTable, {"rank", "key", "time_ns"})),
-      splits_(summary.table(kSplitTable, {"rank", "step", "peer_wait_ns", "transfer_ns"})) {}
+      splits_(summary.table(kSplitTable, {"rank", "step", "peer_wait_ns", "transfer_ns", "startup_ns"})) {}
 
 void StepRows::add(const StepSpan& step, const StepActivity& seen, const Activity& claimed) {
   std::vector<Cell> row{whole(rank_.rank),   whole(step.number), whole(step.variant),         whole(step.deep),
@@ -99,10 +106,12 @@ void StepRows::add(const StepSpan& step, const StepActivity& seen, const Activit
 
 void StepRows::add_blocked(const StepSpan& step, const StepActivity& seen, const IntervalSet& comm) {
   if (seen.on_device) {
-    const KnownSplit split = split_known(comm, seen.blocked);
+    const KnownSplit split = split_known(
+        comm, seen.blocked, [this](const Event* collective) { return startup_ns(inputs_, rank_, collective); });
     if (split.any)
       splits_.rows.push_back({whole(rank_.rank), whole(step.number), whole(split.peer_wait),
-                              whole(split.any_complete ? split.transfer : -1)});
+                              whole(split.any_complete ? split.transfer : -1),
+                              whole(split.any_startup ? split.startup : -1)});
     return;
   }
   IntervalSet left = comm;
@@ -111,8 +120,8 @@ void StepRows::add_blocked(const StepSpan& step, const StepActivity& seen, const
     left = subtract(left, mine);
     if (blocked.key == 0) continue;  // no rank will tell when it was ready
     for (const Interval& piece : mine.intervals())
-      blocked_.rows.push_back(
-          {whole(rank_.rank), whole(step.number), blocked.key, whole(piece.start), whole(piece.end)});
+      blocked_.rows.push_back({whole(rank_.rank), whole(step.number), blocked.key, whole(piece.start), whole(piece.end),
+                               whole(startup_ns(inputs_, rank_, blocked.collective))});
     if (blocked.arrival != 0) arrivals_.rows.push_back({whole(rank_.rank), blocked.key, whole(blocked.arrival)});
   }
 }

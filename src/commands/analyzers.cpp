@@ -18,7 +18,12 @@ std::vector<std::unique_ptr<Analyzer>> all_analyzers() {
   analyzers.push_back(make_lifecycle());
   analyzers.push_back(make_observer());
   analyzers.push_back(make_straggler());
-  analyzers.push_back(make_nccl_sweep());
+  analyzers.push_back(make_fabric_curve());
+  analyzers.push_back(make_fabric_fit());
+  analyzers.push_back(make_cliff());
+  analyzers.push_back(make_fabric_plateau());
+  analyzers.push_back(make_overlay());
+  analyzers.push_back(make_break_even());
   analyzers.push_back(make_nccl_transport());
   analyzers.push_back(make_sched_delay());
   analyzers.push_back(make_irq_pressure());

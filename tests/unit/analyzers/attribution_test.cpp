@@ -62,6 +62,36 @@ TEST_CASE("plain DDP: the tail of backward is communication, until the late rank
   CHECK(part(found, "all", "sched_irq") == -1);
 }
 
+TEST_CASE("on a measured fabric what follows the last arrival is start-up first, then transfer") {
+  const auto gathers = [](int rank, const char* ready) {
+    return rank_head(rank) + repeat_step(20, 100000,
+                                         std::string("range forward @0..@20000 ddp_sync=0\n"
+                                                     "range backward @20000..@50000 compute_end_us=@50000\n"
+                                                     "collective all_gather ") +
+                                             ready +
+                                             "..@70000 bytes=160000 elements=20000 dtype=int64 group=w seq={0} id=1\n"
+                                             "wait " +
+                                             ready +
+                                             "..@70000 on=1\n"
+                                             "range optimizer @80000..@100000");
+  };
+  const std::string text = gathers(0, "@60000") + gathers(1, "@62000");
+  Inputs inputs;  // two ranks that gather 160000 bytes each: 320000 as a sweep counts
+  inputs.fabric = FabricFit{"", "gloo", 2, {{"all_gather", {{1024, 1 << 20, 3000, 0.01}}}}};
+  const Conclusions found = analyze(text, inputs);
+  CHECK(part(found, "rank:0", "comm_peer_wait") == doctest::Approx(2));
+  CHECK(part(found, "rank:0", "comm_startup") == doctest::Approx(3));
+  CHECK(part(found, "rank:0", "comm_transfer") == doctest::Approx(5));
+  CHECK(part(found, "rank:1", "comm_startup") == doctest::Approx(3));
+  CHECK(sum_of_parts(found, "all") == doctest::Approx(100));
+  inputs.fabric->operations["all_gather"][0].alpha_us = 9000;  // no more than there is
+  CHECK(part(analyze(text, inputs), "rank:0", "comm_startup") == doctest::Approx(8));
+  CHECK(part(analyze(text, inputs), "rank:0", "comm_transfer") == doctest::Approx(0));
+  inputs.fabric->ranks = 4;  // another job's
+  CHECK(part(analyze(text, inputs), "rank:0", "comm_startup") == -1);
+  CHECK(part(analyze(text, inputs), "rank:0", "comm_transfer") == doctest::Approx(8));
+}
+
 TEST_CASE("compression after backward is serial; the wait inside it is communication") {
   const std::string body =
       "range forward @0..@20000 ddp_sync=0\n"

@@ -39,29 +39,29 @@ Conclusions conclude(const std::unique_ptr<Analyzer>& analyzer, const Inputs& in
 
 TEST_CASE("bandwidth: the best of large messages, else of the largest there is") {
   const Conclusions large = conclude(
-      make_nccl_sweep(), sweep("all_reduce", {{1 << 20, 300, 0}, {64 << 20, 100, 0}, {128 << 20, 120, 0, "in"}}));
+      make_fabric_curve(), sweep("all_reduce", {{1 << 20, 300, 0}, {64 << 20, 100, 0}, {128 << 20, 120, 0, "in"}}));
   const Metric* metric = large.metrics.find("fabric.all_reduce.bandwidth_gbytes_per_s", "all");
   REQUIRE(metric != nullptr);
   CHECK(metric->value == doctest::Approx(120));
   CHECK(metric->n == 2);
   CHECK(metric->source == "nccl_tests");
-  const Conclusions small = conclude(make_nccl_sweep(), sweep("all_gather", {{8, 0.5, 0}, {1024, 0.4, 0}}));
+  const Conclusions small = conclude(make_fabric_curve(), sweep("all_gather", {{8, 0.5, 0}, {1024, 0.4, 0}}));
   CHECK(*small.metrics.value("fabric.all_gather.bandwidth_gbytes_per_s", "all") == doctest::Approx(0.4));
 }
 
 TEST_CASE("no bandwidth without a number: one rank, an unknown operation, no sweep") {
-  CHECK(conclude(make_nccl_sweep(), sweep("all_reduce", {{64 << 20, 0, 0}})).metrics.all().size() == 2);
-  CHECK(conclude(make_nccl_sweep(), sweep("all_reduce", {{64 << 20, kUnknown, kUnknown}})).metrics.all().empty());
-  const Conclusions unknown = conclude(make_nccl_sweep(), sweep("unknown", {{64 << 20, 9, 1}}));
+  CHECK(conclude(make_fabric_curve(), sweep("all_reduce", {{64 << 20, 0, 0}})).metrics.all().size() == 2);
+  CHECK(conclude(make_fabric_curve(), sweep("all_reduce", {{64 << 20, kUnknown, kUnknown}})).metrics.all().empty());
+  const Conclusions unknown = conclude(make_fabric_curve(), sweep("unknown", {{64 << 20, 9, 1}}));
   CHECK_FALSE(unknown.metrics.value("fabric.unknown.bandwidth_gbytes_per_s", "all"));
   CHECK(*unknown.metrics.value("fabric.wrong_results", "all") == 1);
-  CHECK(conclude(make_nccl_sweep(), Inputs{}).metrics.all().empty());
+  CHECK(conclude(make_fabric_curve(), Inputs{}).metrics.all().empty());
 }
 
 TEST_CASE("wrong results are summed over what was checked, and the place is named") {
   Inputs inputs = sweep("all_reduce", {{8, 1, 0}, {1 << 20, 2, 3, "in"}, {2 << 20, 2, kUnknown}});
   inputs.series.merge(sweep("broadcast", {{8, 1, kUnknown}}).series);
-  const Conclusions found = conclude(make_nccl_sweep(), inputs);
+  const Conclusions found = conclude(make_fabric_curve(), inputs);
   CHECK(*found.metrics.value("fabric.all_reduce.wrong_results", "all") == 3);
   CHECK(found.metrics.find("fabric.all_reduce.wrong_results", "all")->n == 2);
   CHECK_FALSE(found.metrics.value("fabric.broadcast.wrong_results", "all"));
@@ -75,7 +75,7 @@ TEST_CASE("a sum of the whole run counts where the rows have none") {
   runs.columns = {"operation", "source", "out_of_bounds"};
   runs.rows = {{std::string("reduce"), std::string("a.log"), std::int64_t{4}},
                {std::string("reduce"), std::string("b.log"), kUnknown}};
-  const Conclusions found = conclude(make_nccl_sweep(), inputs);
+  const Conclusions found = conclude(make_fabric_curve(), inputs);
   CHECK(*found.metrics.value("fabric.reduce.wrong_results", "all") == 4);
   CHECK(found.facts.at("sweep.wrong_in") == "reduce in a.log");
 }
@@ -106,7 +106,7 @@ TEST_CASE("between nodes: needs two of them, and one answer of all logs") {
   CHECK(found.facts.at("nccl.version") == "2.19.3");
   CHECK(found.facts.at("backend") == "nccl");
   CHECK(conclude(make_nccl_transport(), Inputs{}).facts.empty());
-  CHECK(conclude(make_nccl_sweep(), sweep("all_reduce", {{8, 1, 0}})).facts.at("sweep") == "nccl_tests");
+  CHECK(conclude(make_fabric_curve(), sweep("all_reduce", {{8, 1, 0}})).facts.at("sweep") == "nccl_tests");
 }
 
 }  // namespace gradsync

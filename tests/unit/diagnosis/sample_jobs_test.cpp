@@ -38,6 +38,9 @@ MetricSet job(std::initializer_list<Measured> special) {
       {"sched.delay_p99_ms", 0.1},
       {"sched.wait_share_percent", 2},
       {"irq.queues", 0},
+      {"fabric.cliff_percent", 0},
+      {"fabric.plateau_percent", 94},
+      {"fabric.wrong_results", 0},
   });
   for (const char* rank : {"rank:0", "rank:1"}) {
     metrics.add({"rank.ended_early", rank, 0, 1, {}, {}, {}, "", {}});
@@ -51,8 +54,16 @@ MetricSet job(std::initializer_list<Measured> special) {
 }
 
 Facts facts(const std::string& compression, const std::string& place) {
-  Facts known{{"backend", "gloo"},          {"device", "cpu"},           {"framework", "ddp"}, {"instrumented", "yes"},
-              {"compression", compression}, {"compression.place", place}};
+  Facts known{{"backend", "gloo"},
+              {"device", "cpu"},
+              {"framework", "ddp"},
+              {"instrumented", "yes"},
+              {"compression", compression},
+              {"compression.place", place},
+              {"sweep", "live"},
+              {"sweep.cliff", "no cliff"},
+              {"sweep.not_a_collective", "no"},
+              {"steps.source", "hook"}};
   if (compression != "none") known["compression.started"] = "yes";
   return known;
 }
