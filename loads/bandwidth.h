@@ -1,0 +1,31 @@
+// Rooflines: the memory bandwidth of this machine, measured beside what is compared with it.
+#pragma once
+
+#include <cstdint>
+
+#include "loads/load.h"
+
+namespace gradsync {
+
+struct Bandwidth {
+  double read = 0, copy = 0;  // bytes per second; a copy counts what it reads and what it writes
+};
+
+// Reads and copies vectors of a size, with as many threads as the loads. Buffers are kept.
+class BandwidthProbe {
+ public:
+  BandwidthProbe(std::int64_t elements, int threads);
+  // One read and one copy, each timed.
+  Bandwidth measure();
+
+ private:
+  int threads_;
+  Buffer<float> from_, to_;
+  std::uint32_t kept_ = 0;  // what was read, so that it is read
+};
+
+// Seconds that `traffic` takes at this bandwidth: a write is paired with a read as a copy does, the reads that are left go
+// at the speed of reading.
+double roofline_seconds(const Traffic& traffic, const Bandwidth& bandwidth);
+
+}  // namespace gradsync
