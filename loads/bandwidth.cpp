@@ -29,9 +29,8 @@ Bandwidth BandwidthProbe::measure() {
   const double bytes = 4 * static_cast<double>(from_.size());
   std::atomic<std::uint32_t> sum = 0;
   const double read = seconds_of([&] {
-    for_parts(from_.size(), threads_, 1024, [&](const Part& part) {
-      sum += kernels::sum_of_bits(from_.data() + part.begin, part.end - part.begin);
-    });
+    for_parts(from_.size(), threads_, 1024,
+              [&](const Part& part) { sum += kernels::sum_of_bits(from_.data() + part.begin, part.end - part.begin); });
   });
   kept_ += sum;
   const double copy = seconds_of([&] {
@@ -40,12 +39,19 @@ Bandwidth BandwidthProbe::measure() {
                   static_cast<std::size_t>(part.end - part.begin) * sizeof(float));
     });
   });
-  return {bytes / std::max(read, 1e-9), 2 * bytes / std::max(copy, 1e-9)};
+  const double update = seconds_of([&] {
+    for_parts(to_.size(), threads_, 1024, [&](const Part& part) {
+      float* x = to_.data() + part.begin;
+      kernels::add(x, x, x, part.end - part.begin);
+    });
+  });
+  return {bytes / std::max(read, 1e-9), 2 * bytes / std::max(copy, 1e-9), 2 * bytes / std::max(update, 1e-9)};
 }
 
 double roofline_seconds(const Traffic& traffic, const Bandwidth& bandwidth) {
   const double unpaired = std::max(0.0, traffic.read - traffic.written);
-  return unpaired / bandwidth.read + (traffic.read + traffic.written - unpaired) / bandwidth.copy;
+  return unpaired / bandwidth.read + (traffic.read + traffic.written - unpaired) / bandwidth.copy +
+         2 * traffic.updated / bandwidth.update;
 }
 
 }  // namespace gradsync

@@ -8,14 +8,14 @@
 namespace gradsync {
 
 struct Bandwidth {
-  double read = 0, copy = 0;  // bytes per second; a copy counts what it reads and what it writes
+  double read = 0, copy = 0, update = 0;  // bytes per second; what is read and what is written both count
 };
 
-// Reads and copies vectors of a size, with as many threads as the loads. Buffers are kept.
+// Reads, copies and rewrites in place vectors of a size, with as many threads as the loads. Buffers are kept.
 class BandwidthProbe {
  public:
   BandwidthProbe(std::int64_t elements, int threads);
-  // One read and one copy, each timed.
+  // One of each, timed.
   Bandwidth measure();
 
  private:
@@ -24,8 +24,8 @@ class BandwidthProbe {
   std::uint32_t kept_ = 0;  // what was read, so that it is read
 };
 
-// Seconds that `traffic` takes at this bandwidth: a write is paired with a read as a copy does, the reads that are left go
-// at the speed of reading.
+// Seconds that `traffic` takes at this bandwidth: a write is paired with a read as a copy does, the reads that are left
+// go at the speed of reading, and what is rewritten in place at that of rewriting.
 double roofline_seconds(const Traffic& traffic, const Bandwidth& bandwidth);
 
 }  // namespace gradsync

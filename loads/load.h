@@ -41,9 +41,10 @@ inline std::int64_t wire_bytes(const Payload& payload) {
 }
 
 // Bytes that an implementation must move through main memory, each pass counted once; a write that needs its line read
-// first is counted as a write alone.
+// first is counted as a write alone. What is rewritten in place is apart: there the line is read anyway.
 struct Traffic {
-  double read = 0, written = 0;
+  double read = 0, written = 0, updated = 0;
+  double bytes() const { return read + written + 2 * updated; }
 };
 
 // What a load promises; the verifier checks it by this.

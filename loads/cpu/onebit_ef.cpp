@@ -58,7 +58,7 @@ class OnebitEf final : public CpuLoad {
 
   Traffic compress_traffic() const override {
     const auto n = static_cast<double>(n_);
-    return {8 * n, 4 * n + static_cast<double>(bytes())};
+    return {4 * n, static_cast<double>(bytes()), 4 * n};
   }
   Traffic decompress_traffic(std::span<const Payload* const> payloads) const override {
     return {static_cast<double>(bytes()) * static_cast<double>(payloads.size()), 4 * static_cast<double>(n_)};

@@ -73,7 +73,7 @@ class ParamServer final : public CpuLoad {
   // A shard's mailboxes, velocity and parameters are touched again before they leave the cache.
   Traffic decompress_traffic(std::span<const Payload* const> payloads) const override {
     const double n = 4 * static_cast<double>(n_), workers = static_cast<double>(payloads.size());
-    return {n * workers + 2 * n, n * workers + 3 * n};
+    return {n * workers, n * workers + n, 2 * n};
   }
 
  private:
