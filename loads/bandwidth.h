@@ -17,11 +17,17 @@ class BandwidthProbe {
   BandwidthProbe(std::int64_t elements, int threads);
   // One of each, timed.
   Bandwidth measure();
+  // The same one by one, for a clock of the caller's own. The sum of what was read, so that it is read.
+  std::uint32_t read();
+  void copy();
+  void update();
+  // From the seconds that these took.
+  Bandwidth from_seconds(double read, double copy, double update) const;
 
  private:
   int threads_;
   Buffer<float> from_, to_;
-  std::uint32_t kept_ = 0;  // what was read, so that it is read
+  std::uint32_t kept_ = 0;
 };
 
 // Seconds that `traffic` takes at this bandwidth: a write is paired with a read as a copy does, the reads that are left
