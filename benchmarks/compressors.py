@@ -3,7 +3,7 @@
 
 usage: compressors.py LIBRARY [--n 25600000] [--ratio 0.01] [--rounds 15]
 
-Every round measures the bandwidth of memory and then each candidate once, so a ratio is taken within a round: what else
+Every round measures the bandwidth of this memory (PyTorch's, in pages of its choice) and then each candidate once, so a ratio is taken within a round: what else
 the machine does slows both sides. Times are CPU time of the one thread, so that being preempted, which happens to long
 calls more than to short ones, does not count; waiting for memory does. The table has medians, their 10 % and 90 % quantiles over the rounds, and the ratios'
 median. torch.topk(sorted=False) gets magnitudes that are there already; the compressors take them on the way.
@@ -37,11 +37,10 @@ def load_library(path):
                                     ("gsd_compress", None, (pointer, pointer)),
                                     ("gsd_count", int64, (pointer,)),
                                     ("gsd_smallest", ctypes.c_float, (pointer,)),
-                                    ("gsd_bandwidth_probe", pointer, (int64, ctypes.c_int)),
-                                    ("gsd_read", ctypes.c_uint32, (pointer,)),
-                                    ("gsd_copy", None, (pointer,)),
-                                    ("gsd_update", None, (pointer,)),
-                                    ("gsd_roofline", double, (pointer, pointer, double, double, double)),
+                                    ("gsd_read", ctypes.c_uint32, (pointer, int64)),
+                                    ("gsd_copy", None, (pointer, pointer, int64)),
+                                    ("gsd_update", None, (pointer, int64)),
+                                    ("gsd_roofline", double, (pointer, double, double, double)),
                                     ("gsd_nth_element", ctypes.c_float, (pointer, int64, int64, pointer))):
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
@@ -63,23 +62,24 @@ def measure(library, n, ratio, rounds):
     k = math.ceil(n * ratio)
     x = torch.randn(n, generator=torch.Generator().manual_seed(1))
     magnitudes, scratch = x.abs(), torch.empty(n)
-    probe = library.gsd_bandwidth_probe(n, 1)
+    from_here, to_here = x.data_ptr(), scratch.data_ptr()
     handles = {name: library.gsd_prepare(name.encode(), n, ratio, 1) for name in COMPRESSORS}
-    check(probe and all(handles.values()), "no memory for the loads")
+    check(all(handles.values()), "no memory for the loads")
     times = {name: [] for name in ("torch.topk", "std::nth_element", *COMPRESSORS)}
     shares, speeds, counts = {name: [] for name in COMPRESSORS}, [], []
     for number in range(rounds + 1):  # the first warms up
         now = {}
-        memory = [milliseconds(lambda: call(probe))[0] / 1e3
-                  for call in (library.gsd_read, library.gsd_copy, library.gsd_update)]
+        memory = [milliseconds(call)[0] / 1e3 for call in (lambda: library.gsd_read(from_here, n),
+                                                           lambda: library.gsd_copy(from_here, to_here, n),
+                                                           lambda: library.gsd_update(to_here, n))]
         speeds.append([bytes_of * n / seconds / 1e9 for bytes_of, seconds in zip((4, 8, 8), memory)])
         share = {}
         for name, handle in handles.items():
-            now[name], _ = milliseconds(lambda: library.gsd_compress(handle, x.data_ptr()))
-            share[name] = 100e3 * library.gsd_roofline(handle, probe, *memory) / now[name]
+            now[name], _ = milliseconds(lambda: library.gsd_compress(handle, from_here))
+            share[name] = 100e3 * library.gsd_roofline(handle, *memory) / now[name]
         now["torch.topk"], top = milliseconds(lambda: torch.topk(magnitudes, k, sorted=False))
         now["std::nth_element"], nth = milliseconds(
-            lambda: library.gsd_nth_element(magnitudes.data_ptr(), n, k, scratch.data_ptr()))
+            lambda: library.gsd_nth_element(magnitudes.data_ptr(), n, k, to_here))
         smallest = top.values.min().item()
         check(nth == smallest, "std::nth_element and torch.topk differ")
         check(library.gsd_count(handles["topk_select"]) == k, "radix select does not send K")

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
-#include <new>
 
 #include "loads/bandwidth.h"
 #include "loads/load.h"
@@ -48,18 +47,19 @@ float gsd_smallest(void* handle) {
   return smallest;
 }
 
-void* gsd_bandwidth_probe(std::int64_t elements, int threads) {
-  return new (std::nothrow) gradsync::BandwidthProbe(elements, threads);
+std::uint32_t gsd_read(const float* x, std::int64_t elements) {
+  return gradsync::read_all({x, static_cast<std::size_t>(elements)}, 1);
 }
-
-std::uint32_t gsd_read(void* probe) { return static_cast<gradsync::BandwidthProbe*>(probe)->read(); }
-void gsd_copy(void* probe) { static_cast<gradsync::BandwidthProbe*>(probe)->copy(); }
-void gsd_update(void* probe) { static_cast<gradsync::BandwidthProbe*>(probe)->update(); }
+void gsd_copy(const float* from, float* to, std::int64_t elements) {
+  gradsync::copy_all({from, static_cast<std::size_t>(elements)}, {to, static_cast<std::size_t>(elements)}, 1);
+}
+void gsd_update(float* x, std::int64_t elements) { gradsync::update_all({x, static_cast<std::size_t>(elements)}, 1); }
 
 // Seconds that memory needs for what the last call moved, where reading, copying and rewriting took so long.
-double gsd_roofline(void* handle, void* probe, double read, double copy, double update) {
-  return gradsync::roofline_seconds(static_cast<Prepared*>(handle)->load->compress_traffic(),
-                                    static_cast<gradsync::BandwidthProbe*>(probe)->from_seconds(read, copy, update));
+double gsd_roofline(void* handle, double read, double copy, double update) {
+  const auto& prepared = *static_cast<Prepared*>(handle);
+  return gradsync::roofline_seconds(prepared.load->compress_traffic(),
+                                    gradsync::bandwidth_of(prepared.elements, read, copy, update));
 }
 
 // The k-th largest magnitude by std::nth_element on a copy.

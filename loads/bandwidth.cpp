@@ -25,37 +25,37 @@ BandwidthProbe::BandwidthProbe(std::int64_t elements, int threads) : threads_(th
   to_.assign_zeros(elements);
 }
 
-std::uint32_t BandwidthProbe::read() {
+Bandwidth BandwidthProbe::measure() {
+  const double read = seconds_of([&] { kept_ += read_all(from_.span(), threads_); });
+  const double copy = seconds_of([&] { copy_all(from_.span(), to_.span(), threads_); });
+  const double update = seconds_of([&] { update_all(to_.span(), threads_); });
+  return bandwidth_of(from_.size(), read, copy, update);
+}
+
+std::uint32_t read_all(std::span<const float> from, int threads) {
   std::atomic<std::uint32_t> sum = 0;
-  for_parts(from_.size(), threads_, 1024,
-            [&](const Part& part) { sum += kernels::sum_of_bits(from_.data() + part.begin, part.end - part.begin); });
+  for_parts(static_cast<std::int64_t>(from.size()), threads, 1024,
+            [&](const Part& part) { sum += kernels::sum_of_bits(from.data() + part.begin, part.end - part.begin); });
   return sum;
 }
 
-void BandwidthProbe::copy() {
-  for_parts(from_.size(), threads_, 1024, [&](const Part& part) {
-    std::memcpy(to_.data() + part.begin, from_.data() + part.begin,
+void copy_all(std::span<const float> from, std::span<float> to, int threads) {
+  for_parts(static_cast<std::int64_t>(from.size()), threads, 1024, [&](const Part& part) {
+    std::memcpy(to.data() + part.begin, from.data() + part.begin,
                 static_cast<std::size_t>(part.end - part.begin) * sizeof(float));
   });
 }
 
-void BandwidthProbe::update() {
-  for_parts(to_.size(), threads_, 1024, [&](const Part& part) {
-    float* x = to_.data() + part.begin;
-    kernels::add(x, x, x, part.end - part.begin);
+void update_all(std::span<float> x, int threads) {
+  for_parts(static_cast<std::int64_t>(x.size()), threads, 1024, [&](const Part& part) {
+    float* some = x.data() + part.begin;
+    kernels::add(some, some, some, part.end - part.begin);
   });
 }
 
-Bandwidth BandwidthProbe::from_seconds(double read, double copy, double update) const {
-  const double bytes = 4 * static_cast<double>(from_.size());
+Bandwidth bandwidth_of(std::int64_t elements, double read, double copy, double update) {
+  const double bytes = 4 * static_cast<double>(elements);
   return {bytes / std::max(read, 1e-9), 2 * bytes / std::max(copy, 1e-9), 2 * bytes / std::max(update, 1e-9)};
-}
-
-Bandwidth BandwidthProbe::measure() {
-  const double reading = seconds_of([&] { kept_ += read(); });
-  const double copying = seconds_of([&] { copy(); });
-  const double updating = seconds_of([&] { update(); });
-  return from_seconds(reading, copying, updating);
 }
 
 double roofline_seconds(const Traffic& traffic, const Bandwidth& bandwidth) {

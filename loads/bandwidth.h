@@ -11,18 +11,19 @@ struct Bandwidth {
   double read = 0, copy = 0, update = 0;  // bytes per second; what is read and what is written both count
 };
 
+// What is timed. The sum of what was read, so that it is read.
+std::uint32_t read_all(std::span<const float> from, int threads);
+void copy_all(std::span<const float> from, std::span<float> to, int threads);  // of the same size
+void update_all(std::span<float> x, int threads);                              // doubles it
+// From the seconds that these took.
+Bandwidth bandwidth_of(std::int64_t elements, double read, double copy, double update);
+
 // Reads, copies and rewrites in place vectors of a size, with as many threads as the loads. Buffers are kept.
 class BandwidthProbe {
  public:
   BandwidthProbe(std::int64_t elements, int threads);
   // One of each, timed.
   Bandwidth measure();
-  // The same one by one, for a clock of the caller's own. The sum of what was read, so that it is read.
-  std::uint32_t read();
-  void copy();
-  void update();
-  // From the seconds that these took.
-  Bandwidth from_seconds(double read, double copy, double update) const;
 
  private:
   int threads_;

@@ -1,5 +1,6 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "loads/cpu/kernels_scan.cpp"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>  // compiles this file once for each instruction set
 #include <hwy/highway.h>
 
@@ -117,7 +118,8 @@ inline void mark(const float* x, std::int32_t below, std::uint64_t* word) {
 }
 
 // Marks of a block first, then their positions, four at a time without asking how many there are: what is rare costs no
-// mispredicted branch for each. Values come last, from lines that are still in the cache.
+// mispredicted branch for each. Values come last, from lines that are still in the cache. Meanwhile the next block is on
+// its way: between two blocks memory would have nothing to do.
 std::int64_t compact(const float* x, std::int64_t begin, std::int64_t end, std::uint32_t magnitude,
                      std::uint32_t* indices, float* values, std::int64_t room) {
   constexpr std::int64_t kWords = 64;
@@ -125,7 +127,10 @@ std::int64_t compact(const float* x, std::int64_t begin, std::int64_t end, std::
   std::int64_t found = 0, i = begin;
   while (i + 64 <= end) {
     const std::int64_t words = std::min(kWords, (end - i) / 64), before = found;
-    for (std::int64_t w = 0; w < words; ++w) mark(x + i + 64 * w, static_cast<std::int32_t>(magnitude) - 1, marks + w);
+    for (std::int64_t w = 0; w < words; ++w) {
+      for (int line = 0; line < 4; ++line) hwy::Prefetch(x + i + 64 * (kWords + w) + 16 * line);
+      mark(x + i + 64 * w, static_cast<std::int32_t>(magnitude) - 1, marks + w);
+    }
     for (std::int64_t w = 0; w < words; ++w) {
       std::uint64_t left = marks[w];
       const int count = std::popcount(left);
