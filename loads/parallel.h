@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -27,7 +28,13 @@ inline std::vector<Part> parts_of(std::int64_t elements, int threads, std::int64
 template <class Function>
 void for_parts(const std::vector<Part>& parts, const Function& function) {
   std::vector<std::thread> others;
-  for (std::size_t i = 1; i < parts.size(); ++i) others.emplace_back([&function, &parts, i] { function(parts[i]); });
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    try {
+      others.emplace_back([&function, &parts, i] { function(parts[i]); });
+    } catch (const std::system_error&) {  // no more threads here: the caller does it
+      function(parts[i]);
+    }
+  }
   if (!parts.empty()) function(parts[0]);
   for (std::thread& other : others) other.join();
 }

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstring>
 #include <limits>
+#include <system_error>
 #include <thread>
 
 #include "loads/cpu/cpu_load.h"
@@ -54,13 +55,14 @@ class ParamServer final : public CpuLoad {
     there_ = std::vector<std::atomic<bool>>(workers * static_cast<std::size_t>(shards()));
     const int pushers = std::min<int>(options_.threads - 1, static_cast<int>(workers));
     std::vector<std::thread> threads;
-    for (int i = 0; i < pushers; ++i)
-      threads.emplace_back([this, payloads, i, pushers] {
-        for (std::int64_t shard = 0; shard < shards(); ++shard)
-          for (std::size_t worker = static_cast<std::size_t>(i); worker < payloads.size();
-               worker += static_cast<std::size_t>(pushers))
-            push(*payloads[worker], worker, shard);
-      });
+    for (int i = 0; i < pushers; ++i) {
+      const auto push_some = [this, payloads, i, pushers] { push_all(payloads, i, pushers); };
+      try {
+        threads.emplace_back(push_some);
+      } catch (const std::system_error&) {  // no more threads here
+        push_some();
+      }
+    }
     for (std::int64_t shard = 0; shard < shards(); ++shard) {
       for (std::size_t worker = 0; pushers == 0 && worker < workers; ++worker) push(*payloads[worker], worker, shard);
       serve(shard, workers);
@@ -95,6 +97,14 @@ class ParamServer final : public CpuLoad {
                 static_cast<std::size_t>(size_of(shard)) * sizeof(float));
     flag(worker, shard).store(true, std::memory_order_release);
     flag(worker, shard).notify_one();
+  }
+
+  // Those of every `pushers`-th worker, shard after shard.
+  void push_all(std::span<const Payload* const> payloads, int first, int pushers) {
+    for (std::int64_t shard = 0; shard < shards(); ++shard)
+      for (auto worker = static_cast<std::size_t>(first); worker < payloads.size();
+           worker += static_cast<std::size_t>(pushers))
+        push(*payloads[worker], worker, shard);
   }
 
   void serve(std::int64_t shard, std::size_t workers) {

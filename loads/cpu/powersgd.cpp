@@ -93,7 +93,7 @@ class Powersgd final : public CpuLoad {
   void multiply_transposed(const float* m, const float* p, float* q) {
     const std::vector<Part> parts = parts_of(rows_, options_.threads, 1);
     std::vector<std::vector<float>> sums(parts.size());
-    std::memset(q, 0, static_cast<std::size_t>(rank_ * columns_) * sizeof(float));
+    std::fill_n(q, rank_ * columns_, 0.0F);
     for_parts(parts, [&](const Part& part) {
       std::vector<float>& sum = sums[static_cast<std::size_t>(part.number)];
       sum.assign(static_cast<std::size_t>(rank_ * columns_), 0.0F);
