@@ -149,10 +149,14 @@ Result<std::vector<BenchSize>> bucket_sizes(const Report& job, const std::string
   std::map<std::int64_t, int> counts;
   for (const std::int64_t bytes : numbers_in(fact_of(job, "ddp.bucket_bytes"))) ++counts[bytes / 4];
   counts.erase(0);
-  // Older frameworks do not list their buckets; the messages that were seen are as many and as large.
+  // Older frameworks do not list their buckets. Messages that nothing compressed are as many and as large; else the
+  // gradient is taken as one.
   const double bytes = metric_of(job, "comm.message_bytes"), messages = metric_of(job, "comm.collectives_per_step");
-  if (counts.empty() && bytes >= 4 && messages > 0)
-    counts[static_cast<std::int64_t>(bytes / 4)] = static_cast<int>(std::max(1L, std::lround(messages)));
+  if (counts.empty() && bytes >= kFloat && messages > 0 && fact_of(job, "compression") == "none")
+    counts[static_cast<std::int64_t>(bytes / kFloat)] = static_cast<int>(std::max(1L, std::lround(messages)));
+  if (counts.empty())
+    for (const std::int64_t gradient : numbers_in(fact_of(job, "ddp.gradient_bytes")))
+      if (gradient >= 4) counts[gradient / 4] = 1;
   if (counts.empty())
     return Error{"cannot tell the sizes of gradient buckets from", origin, "it names none and holds no messages",
                  "name a size with --n", exit_status::kNothingUsable};

@@ -17,7 +17,7 @@ std::string render_terminal(const Report& report, const TerminalOptions& options
   canvas.blank();
   draw_verdict(report, canvas);
   canvas.blank();
-  if (report.series.contains("load_profiles"))
+  if (report.command == "bench")
     draw_loads(report, canvas);
   else if (const auto job = report.facts.find("job"); job != report.facts.end() && job->second == "none")
     draw_measured(report, canvas);

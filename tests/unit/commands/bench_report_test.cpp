@@ -75,7 +75,7 @@ TEST_CASE("a check that failed is told, and gives the status of a failed self-ch
   CHECK(bench_status(result) == exit_status::kSelfCheckFailed);
 }
 
-TEST_CASE("sizes of a job: its buckets, else its messages, else an error") {
+TEST_CASE("sizes of a job: its buckets, else its messages, else its gradient, else an error") {
   Report job;
   job.facts["ddp.bucket_bytes"] = "[400, 26214400,400]";
   const auto buckets = bucket_sizes(job, "job.json");
@@ -88,10 +88,18 @@ TEST_CASE("sizes of a job: its buckets, else its messages, else an error") {
   Report older;
   older.facts["ddp.bucket_bytes"] = "mixed: 400, 800";
   older.metrics = {{.name = "comm.message_bytes", .value = 4000}, {.name = "comm.collectives_per_step", .value = 3}};
+  older.facts["compression"] = "none";
   const auto messages = bucket_sizes(older, "job.json");
   REQUIRE(messages);
   CHECK((*messages)[0].elements == 1000);
   CHECK((*messages)[0].count == 3);
+
+  older.facts["compression"] = "topk";  // its messages are not the gradient
+  older.facts["ddp.gradient_bytes"] = "80000";
+  const auto gradient = bucket_sizes(older, "job.json");
+  REQUIRE(gradient);
+  CHECK((*gradient)[0].elements == 20'000);
+  CHECK((*gradient)[0].count == 1);
 
   const auto none = bucket_sizes({}, "job.json");
   REQUIRE_FALSE(none);
