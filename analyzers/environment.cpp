@@ -13,13 +13,21 @@ namespace gradsync {
 namespace {
 
 // Facts of a process that are the run's when all ranks agree.
-constexpr std::array<std::string_view, 14> kJoined{"backend",        "device",
-                                                   "torch",          "python",
-                                                   "cuda",           "framework",
-                                                   "world_size",     "hook.kind",
-                                                   "hook.name",      "ddp.bucket_cap_mb",
-                                                   "ddp.parameters", "ddp.gradient_bytes",
-                                                   "deep",           "budget.dropped"};
+constexpr std::array<std::string_view, 15> kJoined{"backend",
+                                                   "device",
+                                                   "torch",
+                                                   "python",
+                                                   "cuda",
+                                                   "framework",
+                                                   "world_size",
+                                                   "hook.kind",
+                                                   "hook.name",
+                                                   "ddp.bucket_bytes",
+                                                   "ddp.bucket_cap_mb",
+                                                   "ddp.parameters",
+                                                   "ddp.gradient_bytes",
+                                                   "deep",
+                                                   "budget.dropped"};
 
 struct End {
   std::int64_t pid = 0, step = -1, last_ns = 0, clean = 0;

@@ -39,6 +39,8 @@ run_all() {
     printf '\n== reading a Kineto trace ==\n'
     "$build/benchmarks/kineto_read"
   fi
+  printf '\n== reference compressors ==\n'
+  "$python" ./compressors.py "$build/benchmarks/libcompressors_library.so"
   printf '\n== analysing traces ==\n'
   "$python" ./vs_hta.py "$build/gradsync-doctor"
   printf '\n== reading an Nsight Systems export ==\n'

@@ -17,16 +17,20 @@ std::string render_terminal(const Report& report, const TerminalOptions& options
   canvas.blank();
   draw_verdict(report, canvas);
   canvas.blank();
-  if (const auto job = report.facts.find("job"); job != report.facts.end() && job->second == "none") {
+  if (report.command == "bench") {
+    draw_loads(report, canvas);
+  } else if (const auto job = report.facts.find("job"); job != report.facts.end() && job->second == "none") {
     draw_measured(report, canvas);
   } else {
     draw_step_bars(report, canvas);
     draw_exchanges(report, canvas);
   }
   canvas.blank();
-  draw_diagnostic_steps(report, outcomes, canvas);
-  canvas.blank();
-  draw_findings(report, outcomes, canvas);
+  if (report.command != "bench" || !outcomes.empty()) {  // a measurement, nothing to judge
+    draw_diagnostic_steps(report, outcomes, canvas);
+    canvas.blank();
+    draw_findings(report, outcomes, canvas);
+  }
   canvas.blank();
   draw_coverage(report, canvas);
   canvas.blank();

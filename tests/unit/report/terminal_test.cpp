@@ -137,6 +137,40 @@ COULD NOT JUDGE
 )");
 }
 
+TEST_CASE(
+    "reference compressors: a table for each size, sentences where it does not fit, no steps that nobody judged") {
+  Report report;
+  report.command = "bench";
+  report.facts["job"] = "none";
+  report.metrics = {{.name = "memory.read_gbytes_per_s", .value = 39.7},
+                    {.name = "memory.copy_gbytes_per_s", .value = 40}};
+  report.series["load_profiles"] = {
+      "load_profiles",
+      {"algorithm", "elements", "ms_p10", "ms_p50", "ms_p90", "n", "buckets", "roofline_percent", "wire_bytes",
+       "wire_percent", "cosine", "decompress_ms"},
+      {{std::string("cast16"), std::int64_t{100'000}, 0.04, 0.05, 0.06, std::int64_t{11}, std::int64_t{2}, 98.0,
+        std::int64_t{200'000}, 50.0, 1.0, 0.1},
+       {std::string("onebit_ef"), std::int64_t{25'600'000}, 6.8, 7.1, 7.9, std::int64_t{11}, std::int64_t{1}, 80.5,
+        std::int64_t{3'206'252}, 3.13, 0.798, 7.2}}};
+  const std::string table = render_terminal(report, {.width = 100});
+  CHECK(section(table, "100K") ==
+        R"(100K elements × 2
+  load                  ms       p10 … p90    n  roofline       wire  of fp32  cosine  decode ms
+  cast16              0.05     0.04 … 0.06   11      98 %    195 KiB     50 %   1.000        0.1
+25.6M elements
+  load                  ms       p10 … p90    n  roofline       wire  of fp32  cosine  decode ms
+  onebit_ef            7.1       6.8 … 7.9   11    80.5 %   3.06 MiB    3.1 %   0.798        7.2
+memory: read 39.7 GB/s, copy 40.0 GB/s
+)");
+  CHECK(table.find("judge") == std::string::npos);
+  CHECK(section(render_terminal(report, {.width = 60}), "25.6M") ==
+        R"(25.6M elements
+  onebit_ef 7.1 ms, 80.5 % of the roofline, 3.06 MiB on the
+    wire, cosine 0.798
+memory: read 39.7 GB/s, copy 40.0 GB/s
+)");
+}
+
 TEST_CASE("quiet: the verdict, and each finding with its saving") {
   CHECK(
       render_terminal(slow_topk_report(), {.width = 120, .verbosity = Verbosity::quiet}) ==

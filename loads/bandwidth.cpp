@@ -1,0 +1,67 @@
+#include "loads/bandwidth.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+
+#include "loads/cpu/kernels.h"
+#include "loads/parallel.h"
+
+namespace gradsync {
+namespace {
+
+template <class Function>
+double seconds_of(const Function& function) {
+  const auto begin = std::chrono::steady_clock::now();
+  function();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+}  // namespace
+
+BandwidthProbe::BandwidthProbe(std::int64_t elements, int threads) : threads_(threads) {
+  from_.assign_zeros(elements);
+  to_.assign_zeros(elements);
+}
+
+Bandwidth BandwidthProbe::measure() {
+  const double read = seconds_of([&] { kept_ += read_all(from_.span(), threads_); });
+  const double copy = seconds_of([&] { copy_all(from_.span(), to_.span(), threads_); });
+  const double update = seconds_of([&] { update_all(to_.span(), threads_); });
+  return bandwidth_of(from_.size(), read, copy, update);
+}
+
+std::uint32_t read_all(std::span<const float> from, int threads) {
+  std::atomic<std::uint32_t> sum = 0;
+  for_parts(static_cast<std::int64_t>(from.size()), threads, 1024,
+            [&](const Part& part) { sum += kernels::sum_of_bits(from.data() + part.begin, part.end - part.begin); });
+  return sum;
+}
+
+void copy_all(std::span<const float> from, std::span<float> to, int threads) {
+  for_parts(static_cast<std::int64_t>(from.size()), threads, 1024, [&](const Part& part) {
+    std::memcpy(to.data() + part.begin, from.data() + part.begin,
+                static_cast<std::size_t>(part.end - part.begin) * sizeof(float));
+  });
+}
+
+void update_all(std::span<float> x, int threads) {
+  for_parts(static_cast<std::int64_t>(x.size()), threads, 1024, [&](const Part& part) {
+    float* some = x.data() + part.begin;
+    kernels::add(some, some, some, part.end - part.begin);
+  });
+}
+
+Bandwidth bandwidth_of(std::int64_t elements, double read, double copy, double update) {
+  const double bytes = 4 * static_cast<double>(elements);
+  return {bytes / std::max(read, 1e-9), 2 * bytes / std::max(copy, 1e-9), 2 * bytes / std::max(update, 1e-9)};
+}
+
+double roofline_seconds(const Traffic& traffic, const Bandwidth& bandwidth) {
+  const double unpaired = std::max(0.0, traffic.read - traffic.written);
+  return unpaired / bandwidth.read + (traffic.read + traffic.written - unpaired) / bandwidth.copy +
+         2 * traffic.updated / bandwidth.update;
+}
+
+}  // namespace gradsync

@@ -1,0 +1,38 @@
+// Rooflines: the memory bandwidth of this machine, measured beside what is compared with it.
+#pragma once
+
+#include <cstdint>
+
+#include "loads/load.h"
+
+namespace gradsync {
+
+struct Bandwidth {
+  double read = 0, copy = 0, update = 0;  // bytes per second; what is read and what is written both count
+};
+
+// What is timed. The sum of what was read, so that it is read.
+std::uint32_t read_all(std::span<const float> from, int threads);
+void copy_all(std::span<const float> from, std::span<float> to, int threads);  // of the same size
+void update_all(std::span<float> x, int threads);                              // doubles it
+// From the seconds that these took.
+Bandwidth bandwidth_of(std::int64_t elements, double read, double copy, double update);
+
+// Reads, copies and rewrites in place vectors of a size, with as many threads as the loads. Buffers are kept.
+class BandwidthProbe {
+ public:
+  BandwidthProbe(std::int64_t elements, int threads);
+  // One of each, timed.
+  Bandwidth measure();
+
+ private:
+  int threads_;
+  Buffer<float> from_, to_;
+  std::uint32_t kept_ = 0;
+};
+
+// Seconds that `traffic` takes at this bandwidth: a write is paired with a read as a copy does, the reads that are left
+// go at the speed of reading, and what is rewritten in place at that of rewriting.
+double roofline_seconds(const Traffic& traffic, const Bandwidth& bandwidth);
+
+}  // namespace gradsync

@@ -1,0 +1,176 @@
+// bench: the reference compressors on this machine. Time, share of what memory allows, bytes on the wire, correctness.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <thread>
+
+#include "src/base/file.h"
+#include "src/base/text.h"
+#include "src/base/units.h"
+#include "src/commands/bench_report.h"
+#include "src/commands/command.h"
+#include "src/commands/exit_status.h"
+#include "src/commands/output.h"
+#include "src/report/json.h"
+
+namespace gradsync {
+namespace {
+
+constexpr std::int64_t kMostElements = 4'000'000'000;  // indices have 32 bits
+
+Error wrong(const std::string& option, const std::string& value, const std::string& why, const std::string& hint) {
+  return {"cannot use", option + " " + value, why, hint, exit_status::kUsage};
+}
+
+// Line of progress on a terminal; nothing elsewhere.
+class Progress {
+ public:
+  void tell(const std::string& text) const {
+    if (shown_) fmt::print(stderr, "\r\033[K{} …", text);
+  }
+  ~Progress() {
+    if (shown_) fmt::print(stderr, "\r\033[K");
+  }
+
+ private:
+  bool shown_ = ::isatty(STDERR_FILENO) == 1;
+};
+
+class BenchCommand final : public Command {
+ public:
+  std::string name() const override { return "bench"; }
+  std::string summary() const override {
+    return "the reference compressors on this machine: time, share of the memory's speed, wire bytes, correctness";
+  }
+
+  void declare(CLI::App& app) override {
+    auto* n = app.add_option("--n", n_, "elements of the gradient (default 25.6M)")->type_name("COUNT");
+    app.add_option("--like", like_, "the sizes of the gradient buckets in a job's report (JSON)")
+        ->type_name("REPORT")
+        ->excludes(n);
+    app.add_option("--algo", algorithms_, "only these, separated by commas; without it all of them")
+        ->delimiter(',')
+        ->type_name("NAMES");
+    app.add_option("--device", device_, "cpu or cuda")->check(CLI::IsMember({"cpu", "cuda"}))->type_name("DEVICE");
+    app.add_option("--threads", threads_, "threads for each load, or all (default 1)")->type_name("N");
+    app.add_option("--repeat", repeats_, "timed calls of each load (default 11)")
+        ->check(CLI::Range(1, 10'000))
+        ->type_name("R");
+    app.add_option("--ratio", ratio_, "share that selections send (default 1 %)")->type_name("PERCENT");
+    app.add_option("--ranks", ranks_, "payloads that are decompressed together (default 4)")
+        ->check(CLI::Range(2, 1024))
+        ->type_name("N");
+    app.add_flag("--feedback", feedback_, "with error feedback where a load can do without");
+    declare_output(app, output_);
+  }
+
+  int run() override {
+    Result<BenchPlan> plan = plan_of();
+    if (!plan) return print_error(plan.error());
+    const Result<BenchResult> result = [&] {
+      const Progress progress;
+      plan->tell = [&progress](const std::string& text) { progress.tell(text); };
+      return measure_loads(*plan);
+    }();
+    if (!result) return print_error(result.error());
+    Report report = bench_report(*plan, *result);
+    report.run.command_line = words();
+    if (const Result<void> shown = show_report(report, output_); !shown) return print_error(shown.error());
+    return bench_status(*result);
+  }
+
+ private:
+  Result<BenchPlan> plan_of() const {
+    if (device_ == "cuda")
+      return Error{"cannot measure on", "cuda", "this version has no kernels for GPUs", "--device cpu",
+                   exit_status::kNothingUsable};
+    BenchPlan plan;
+    plan.repeats = repeats_;
+    plan.ranks = ranks_;
+    plan.options.feedback = feedback_ ? Feedback::residual : Feedback::none;
+    const Result<double> percent = parse_percent(ratio_);
+    if (!percent) return wrong("--ratio", ratio_, percent.error().why, "--ratio 1%");
+    if (!(*percent > 0 && *percent <= 100))
+      return wrong("--ratio", ratio_, "not above 0 and at most 100 %", "--ratio 1%");
+    plan.options.ratio = *percent / 100;
+    if (const Result<int> threads = thread_count()) {
+      plan.options.threads = *threads;
+    } else {
+      return threads.error();
+    }
+    if (Result<std::vector<LoadEntry>> loads = chosen_loads()) {
+      plan.loads = std::move(*loads);
+    } else {
+      return loads.error();
+    }
+    Result<std::vector<BenchSize>> sizes = chosen_sizes();
+    if (!sizes) return sizes.error();
+    plan.sizes = std::move(*sizes);
+    return plan;
+  }
+
+  Result<int> thread_count() const {
+    const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    if (threads_ == "all") return cores;
+    int threads = 0;
+    const auto [end, failed] = std::from_chars(threads_.data(), threads_.data() + threads_.size(), threads);
+    if (failed != std::errc() || *end != '\0' || threads < 1 || threads > 1024)
+      return wrong("--threads", threads_, "not a number from 1 to 1024, nor all", "--threads all");
+    return threads;
+  }
+
+  Result<std::vector<LoadEntry>> chosen_loads() const {
+    if (algorithms_.empty()) return cpu_loads();
+    std::vector<LoadEntry> loads;
+    std::vector<std::string> known;
+    for (const LoadEntry& entry : cpu_loads()) {
+      known.push_back(entry.algorithm);
+      if (std::find(algorithms_.begin(), algorithms_.end(), entry.algorithm) != algorithms_.end())
+        loads.push_back(entry);
+    }
+    for (const std::string& algorithm : algorithms_)
+      if (std::find(known.begin(), known.end(), algorithm) == known.end())
+        return wrong("--algo", algorithm, "there is no such load", "one of " + join(known, ", "));
+    return loads;
+  }
+
+  Result<std::vector<BenchSize>> chosen_sizes() const {
+    if (!like_.empty()) {
+      const Result<std::string> bytes = read_file(like_);
+      if (!bytes) return bytes.error();
+      const Result<Report> job = report_from_json(*bytes, like_);
+      if (!job) return job.error();
+      return bucket_sizes(*job, like_);
+    }
+    const Result<std::int64_t> elements = parse_count(n_);
+    if (!elements) return wrong("--n", n_, elements.error().why, "--n 25.6M");
+    if (*elements < 1 || *elements > kMostElements)
+      return wrong("--n", n_, "not between 1 and 4 thousand million", "--n 25.6M");
+    return std::vector<BenchSize>{{*elements, 1}};
+  }
+
+  // What the header of the report repeats.
+  std::vector<std::string> words() const {
+    std::vector<std::string> words =
+        like_.empty() ? std::vector<std::string>{"--n", n_} : std::vector<std::string>{"--like", like_};
+    if (!algorithms_.empty()) words.insert(words.end(), {"--algo", join(algorithms_, ",")});
+    words.insert(words.end(), {"--ratio", ratio_, "--threads", threads_});
+    if (feedback_) words.emplace_back("--feedback");
+    return words;
+  }
+
+  std::string n_ = "25.6M", like_, device_ = "cpu", threads_ = "1", ratio_ = "1%";
+  std::vector<std::string> algorithms_;
+  int repeats_ = 11, ranks_ = 4;
+  bool feedback_ = false;
+  OutputOptions output_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_bench_command() { return std::make_unique<BenchCommand>(); }
+
+}  // namespace gradsync

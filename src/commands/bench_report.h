@@ -1,0 +1,18 @@
+// What `bench` says: its measurement as a report. Pure.
+#pragma once
+
+#include "src/commands/measure_loads.h"
+#include "src/model/report.h"
+
+namespace gradsync {
+
+// Metrics load.* and memory.*, series load_profiles and load_checks, facts, verdict.
+Report bench_report(const BenchPlan& plan, const BenchResult& result);
+
+// The sizes of the gradient buckets in a job's report, in elements, ascending. Error: it does not tell them.
+Result<std::vector<BenchSize>> bucket_sizes(const Report& job, const std::string& origin);
+
+// exit_status::kSelfCheckFailed when a check failed.
+int bench_status(const BenchResult& result);
+
+}  // namespace gradsync

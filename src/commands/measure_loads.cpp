@@ -1,0 +1,222 @@
+#include "src/commands/measure_loads.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "loads/parallel.h"
+#include "loads/philox.h"
+#include "src/base/file.h"
+#include "src/base/units.h"
+
+namespace gradsync {
+namespace {
+
+constexpr double kSlowSeconds = 1;  // a call that takes longer is repeated three times only
+constexpr int kSlowRepeats = 3;
+constexpr std::int64_t kShift = 64;  // ranks see the same numbers, so many elements apart
+constexpr double kFasterThanMemory = 1.05;
+
+template <class Function>
+double seconds_of(const Function& function) {
+  const auto begin = std::chrono::steady_clock::now();
+  function();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+double median_of(const std::vector<double>& values) { return median(values).value_or(0); }
+
+std::int64_t available_memory() {
+  const Result<std::string> text = read_file("/proc/meminfo");
+  const std::size_t at = text ? text->find("MemAvailable:") : std::string::npos;
+  return at == std::string::npos ? 0 : std::strtoll(text->c_str() + at + 13, nullptr, 10) * 1024;
+}
+
+// Vectors of the size that may be there together: a gradient, the probe's two, two payloads, one sum, what a load keeps
+// (a sort: four), and the mailboxes of a server.
+Result<void> check_memory(const BenchPlan& plan) {
+  std::int64_t largest = 0;
+  for (const BenchSize& size : plan.sizes) largest = std::max(largest, size.elements);
+  const double needed = 4.0 * static_cast<double>(largest) * (10 + plan.ranks);
+  const auto there = static_cast<double>(available_memory());
+  if (there == 0 || needed <= there) return {};
+  return Error{"cannot measure loads of", format_count(static_cast<double>(largest)) + " elements",
+               fmt::format("that takes about {}, and {} of memory are free", format_bytes(needed), format_bytes(there)),
+               "choose a smaller --n"};
+}
+
+// Smaller vectors stay in a cache, where no bandwidth of memory limits them.
+bool beyond_caches(std::int64_t elements) {
+  const std::int64_t known = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
+  const std::int64_t cache = known > 0 ? known : std::int64_t{32} << 20;
+  return 4 * elements >= 3 * cache;
+}
+
+class Measurement {
+ public:
+  Measurement(const BenchPlan& plan, const BenchSize& size, BenchResult& result)
+      : plan_(plan), size_(size), result_(result), probe_(size.elements, plan.options.threads) {
+    const std::int64_t all = size.elements + kShift * plan.ranks;
+    gradient_.reserve(all + 4);
+    gradient_.resize(all);
+    for_parts(all, plan.options.threads, 64, [&](const Part& part) {
+      for (std::int64_t i = part.begin; i < part.end; i += 4) {
+        const auto drawn = normals(1, static_cast<std::uint64_t>(i / 4));
+        std::copy_n(drawn.begin(), std::min<std::int64_t>(4, part.end - i), gradient_.data() + i);
+      }
+    });
+    sum_.reserve(size.elements);
+    sum_.resize(size.elements);
+  }
+
+  // The rooflines of this size, for the whole result.
+  std::vector<Bandwidth> bandwidths;
+
+  Result<void> measure(const LoadEntry& entry) {
+    const std::unique_ptr<Load> load = entry.make(plan_.options);
+    if (Result<void> prepared = load->prepare(size_.elements, 1); !prepared) return prepared;
+    Payload payloads[2];
+    for (Payload& payload : payloads) load->reserve(payload);
+    BenchRow row{.algorithm = entry.algorithm, .size = size_, .kind = load->traits().kind};
+    load->compress(of_rank(0), payloads[0]);
+    const Payload* first = &payloads[0];
+    load->decompress({&first, 1}, sum_.span());
+    row.cosine = cosine();
+    row.wire_bytes = wire_bytes(payloads[0]);
+    check_count(*load, entry.algorithm, payloads[0]);
+    load->compress(of_rank(1), payloads[1]);
+    std::vector<const Payload*> ranks;
+    for (int rank = 0; rank < plan_.ranks; ++rank) ranks.push_back(&payloads[rank % 2]);
+    load->decompress(ranks, sum_.span());
+    repeat(*load, payloads[1], ranks, row);
+    result_.rows.push_back(std::move(row));
+    return {};
+  }
+
+ private:
+  std::span<const float> of_rank(int rank) const {
+    return gradient_.span().subspan(static_cast<std::size_t>(kShift * rank), static_cast<std::size_t>(size_.elements));
+  }
+
+  void repeat(Load& load, Payload& payload, const std::vector<const Payload*>& ranks, BenchRow& row) {
+    std::vector<double> compress, decompress, compress_share, decompress_share;
+    double peak = 0;
+    for (int i = 0; i < plan_.repeats; ++i) {
+      const Bandwidth bandwidth = probe_.measure();
+      bandwidths.push_back(bandwidth);
+      peak = std::max({peak, bandwidth.read, bandwidth.copy, bandwidth.update});
+      const double encode = seconds_of([&] { load.compress(of_rank(1 + i % (plan_.ranks - 1)), payload); });
+      row.compress_traffic = load.compress_traffic();
+      const double decode = seconds_of([&] { load.decompress(ranks, sum_.span()); });
+      row.decompress_traffic = load.decompress_traffic(ranks);
+      compress.push_back(1e3 * encode);
+      decompress.push_back(1e3 * decode);
+      compress_share.push_back(100 * roofline_seconds(row.compress_traffic, bandwidth) / encode);
+      decompress_share.push_back(100 * roofline_seconds(row.decompress_traffic, bandwidth) / decode);
+      if (encode + decode > kSlowSeconds && i + 1 >= kSlowRepeats) break;
+    }
+    row.compress_ms = *spread(compress);
+    row.decompress_ms = *spread(decompress);
+    row.compress_roofline_percent = median_of(compress_share);
+    row.decompress_roofline_percent = median_of(decompress_share);
+    check_speed(row, peak);
+  }
+
+  // V2 in the very run that is timed.
+  void check_count(const Load& load, const std::string& algorithm, const Payload& payload) {
+    const LoadTraits traits = load.traits();
+    if (traits.kind != LoadKind::exact_selection && traits.kind != LoadKind::threshold_selection) return;
+    const auto wanted = static_cast<double>(selected_count(plan_.options.ratio, size_.elements));
+    const auto sent = static_cast<double>(payload.indices.size());
+    const bool holds =
+        sent >= std::ceil(traits.least_count * wanted) && sent <= std::max(wanted, traits.most_count * wanted);
+    result_.checks.push_back(
+        {algorithm,
+         {"V2", fmt::format("{} elements: count within bounds", format_count(static_cast<double>(size_.elements))),
+          holds, fmt::format("{} of K = {}", sent, wanted)}});
+  }
+
+  // V10: what seems faster than memory has not moved the bytes that it says.
+  void check_speed(const BenchRow& row, double peak) {
+    if (!beyond_caches(size_.elements)) return;
+    for (const bool decode : {false, true}) {
+      const Spread& ms = decode ? row.decompress_ms : row.compress_ms;
+      const double speed = (decode ? row.decompress_traffic : row.compress_traffic).bytes() / ms.p50 * 1e3;
+      result_.checks.push_back(
+          {row.algorithm,
+           {"V10", decode ? "decompress is not faster than memory" : "compress is not faster than memory",
+            speed <= kFasterThanMemory * peak,
+            fmt::format("{:.1f} of at most {:.1f} GB/s", speed * 1e-9, peak * 1e-9)}});
+    }
+  }
+
+  double cosine() const {
+    double xy = 0, xx = 0, yy = 0;
+    const std::span<const float> x = of_rank(0), y = sum_.span();
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const auto a = static_cast<double>(x[i]), b = static_cast<double>(y[i]);
+      xy += a * b;
+      xx += a * a;
+      yy += b * b;
+    }
+    return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : 0;
+  }
+
+  const BenchPlan& plan_;
+  BenchSize size_;
+  BenchResult& result_;
+  BandwidthProbe probe_;
+  Buffer<float> gradient_, sum_;
+};
+
+Bandwidth median_bandwidth(const std::vector<Bandwidth>& all) {
+  std::vector<double> read, copy, update;
+  for (const Bandwidth& one : all) {
+    read.push_back(one.read);
+    copy.push_back(one.copy);
+    update.push_back(one.update);
+  }
+  return {median_of(read), median_of(copy), median_of(update)};
+}
+
+}  // namespace
+
+std::int64_t BenchResult::failed() const {
+  return std::count_if(checks.begin(), checks.end(), [](const BenchCheck& one) { return !one.check.passed; });
+}
+
+Result<BenchResult> measure_loads(const BenchPlan& plan) {
+  if (const Result<void> enough = check_memory(plan); !enough) return enough.error();
+  BenchResult result;
+  for (const LoadEntry& entry : plan.loads) {
+    plan.tell("verifying " + entry.algorithm);
+    for (Check& check : verify(entry.make, plan.options)) result.checks.push_back({entry.algorithm, std::move(check)});
+  }
+  std::vector<Bandwidth> bandwidths;
+  try {
+    for (const BenchSize& size : plan.sizes) {
+      Measurement measurement(plan, size, result);
+      for (const LoadEntry& entry : plan.loads) {
+        plan.tell(fmt::format("timing {} of {}", entry.algorithm, format_count(static_cast<double>(size.elements))));
+        if (const Result<void> measured = measurement.measure(entry); !measured) return measured.error();
+      }
+      bandwidths = measurement.bandwidths;  // of the last, the largest size
+    }
+  } catch (const std::bad_alloc&) {
+    return Error{"cannot measure loads", "", "out of memory", "choose a smaller --n"};
+  }
+  result.bandwidth = median_bandwidth(bandwidths);
+  return result;
+}
+
+std::vector<LoadProfile> load_profiles(const BenchResult& result, const std::string& device) {
+  std::vector<LoadProfile> profiles;
+  for (const BenchRow& row : result.rows)
+    profiles.push_back({row.algorithm, device, row.size.elements, row.ms().p10, row.ms().p50, row.ms().p90});
+  return profiles;
+}
+
+}  // namespace gradsync
