@@ -95,6 +95,7 @@ void note_uncollected(Report& report) {
 Report conclude(std::vector<RankTimeline> ranks, Inputs inputs, const RuleSet& rules, const ExamineOptions& options) {
   load_name_classes(rules, inputs);
   join(ranks, inputs);
+  lay_profiles(options.profiles, ranks, inputs);
   complete_run_info(ranks, inputs);
   const std::vector<std::unique_ptr<Analyzer>> analyzers = all_analyzers();
   const Summary summary = summarise_all(ranks, analyzers, inputs, options.threads);
@@ -136,7 +137,9 @@ Result<Report> examine(const std::filesystem::path& recording, const Report& par
   TimelineBuilder builder(inputs.range_classes);
   for (Coverage& entry : read_spools(*folder, builder)) inputs.coverage.push_back(std::move(entry));
   read_deep_windows(*folder, builder, inputs.coverage);
-  Report report = conclude(builder.build(), std::move(inputs), rules, options);
+  std::vector<RankTimeline> ranks = builder.build();
+  if (!options.profiles.fabric) choose_profiles(recording, ranks, inputs);
+  Report report = conclude(std::move(ranks), std::move(inputs), rules, options);
   report.command = parts.command.empty() ? "examine" : parts.command;
   if (report.run.recording.empty()) report.run.recording = recording.string();
   return report;
