@@ -48,6 +48,7 @@ struct FabricPlace {
   int rank = 0, ranks = 1;
   std::string interface_name;  // empty: the backend chooses
   std::int64_t timeout_ms = 30'000;
+  std::string address;  // by which the others reach this rank, for a backend that would not find it itself
 };
 
 class FabricBackend {

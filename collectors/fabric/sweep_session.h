@@ -48,7 +48,7 @@ struct SweepSample {
 
 struct SweepMeasured {
   std::vector<SweepSample> samples;
-  bool interrupted = false;  // by the user: what was measured is here
+  bool interrupted = false;  // by the user or the limit: what was measured is here
 };
 
 class SweepSession {
@@ -56,6 +56,7 @@ class SweepSession {
   virtual ~SweepSession() = default;
   virtual const FabricPlace& place() const = 0;
   virtual Facts facts() const = 0;
+  virtual bool can(FabricOperation operation, ElementType type) const = 0;  // this rank's backend
   virtual Result<SweepMeasured> measure(const std::vector<SweepVisit>& visits) = 0;
   virtual Result<void> follow() = 0;
   virtual void end() = 0;
@@ -67,8 +68,9 @@ struct SweepStart {
   std::string plugins;           // folder with libgradsync_gloo.so
   int ranks = 0;                 // to fork here; 0: take the place from the environment
   std::string interface_name;
+  std::string options;  // what all ranks must ask for alike, in words: a rank that asks otherwise is refused
   std::int64_t timeout_ms = 60'000;
-  std::int64_t load_limit_ms = 0;
+  std::int64_t limit_ms = 0;                // of one measure(), which then ends as with Ctrl-C; 0: none
   const std::atomic<bool>* stop = nullptr;  // set by the handler of Ctrl-C
   BackgroundLoad* load = nullptr;
 };
@@ -77,7 +79,7 @@ struct SweepStart {
 // the port that is taken, the version that differs, and what would help.
 Result<std::unique_ptr<SweepSession>> start_sweep(const SweepStart& start);
 
-// Samples as the series sweep_samples.<op> (docs/metrics.md), appended.
-void add_samples(const std::vector<SweepSample>& samples, SeriesSet& series);
+// Samples as the series sweep_samples.<op> (docs/metrics.md), appended. `load` names what ran beside loaded calls.
+void add_samples(const std::vector<SweepSample>& samples, SeriesSet& series, const std::string& load = "load");
 
 }  // namespace gradsync

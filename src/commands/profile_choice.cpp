@@ -37,7 +37,6 @@ ProfileQuery query_of(const std::vector<RankTimeline>& ranks) {
   query.ranks = static_cast<int>(ranks.size());
   if (ranks.empty()) return query;
   query.backend = backend_of(ranks.front());
-  query.interface_name = ranks.front().fact("fabric.interface");
   for (const char* part : {"nccl", "gloo"})
     if (const std::string version = ranks.front().fact(part); !version.empty()) query.versions[part] = version;
   return query;

@@ -12,7 +12,7 @@ namespace gradsync {
 namespace {
 
 constexpr double kMebibyte = 1 << 20;
-constexpr std::string_view kMeasuredAt = "sweep.at", kInterface = "fabric.interface", kLoads = "loads";
+constexpr std::string_view kMeasuredAt = "sweep.at", kInterface = "interface", kLoads = "loads";
 const std::vector<std::string> kFitColumns{"operation", "type",     "load",      "from_bytes",
                                            "to_bytes",  "alpha_us", "us_per_mib"};
 const std::vector<std::string> kLoadColumns{"algorithm", "device", "elements", "ms_p10", "ms_p50", "ms_p90"};

@@ -67,7 +67,14 @@ std::string cause_text(const SeriesRow& row) {
   return cause.empty() ? "" : ". " + cause;
 }
 
-Answer answer_of(const SeriesRow& row, const std::string& operation) {
+// The command that would decide, where the report names one for this operation.
+std::string proof_text(const Report& report, const std::string& operation) {
+  const auto command = report.facts.find("sweep.prove");
+  if (command == report.facts.end() || command->second.find("--op " + operation + " ") == std::string::npos) return "";
+  return ". To decide: " + command->second;
+}
+
+Answer answer_of(const SeriesRow& row, const std::string& proof) {
   const std::string answer = row.text("answer"), span = span_text(row);
   if (answer == "cliff") {
     const std::string severity = row.text("severity");
@@ -83,11 +90,10 @@ Answer answer_of(const SeriesRow& row, const std::string& operation) {
   }
   if (answer == "undecided")
     return {"undecided at " + span + ": the repeats so far neither prove a cliff nor exclude one" + evidence_text(row) +
-                cause_text(row) + ". More of them: --max-time",
+                cause_text(row) + proof,
             Paint::warning};
   if (answer == "suspected")
-    return {"suspected at " + span + ": " + drop_text(row) + evidence_text(row) + cause_text(row) +
-                ". To prove it, there: gradsync-doctor sweep --op " + operation,
+    return {"suspected at " + span + ": " + drop_text(row) + evidence_text(row) + cause_text(row) + proof,
             Paint::warning};
   if (answer == "unstable")
     return {"unstable at " + span + ": the same call takes very different times, so no cliff is told from it" +
@@ -95,7 +101,7 @@ Answer answer_of(const SeriesRow& row, const std::string& operation) {
             Paint::warning};
   if (answer == "cache-capacity")
     return {"cache capacity at " + span + ": " + drop_text(row) + evidence_text(row) +
-                " where the buffers outgrow the cache: no fault of the network" + cause_text(row),
+                (row.text("cause").empty() ? ". The buffers outgrow the cache there" : cause_text(row)),
             Paint::plain};
   return {answer + " at " + span + evidence_text(row) + cause_text(row), Paint::plain};
 }
@@ -113,7 +119,7 @@ void draw_fit(const Report& report, const SweepGroup& group, Canvas& canvas) {
 
 void draw_cliffs(const Report& report, const SweepGroup& group, Canvas& canvas) {
   for (const SeriesRow& row : rows_about(report, "fabric_cliffs", group)) {
-    const Answer answer = answer_of(row, group.operation);
+    const Answer answer = answer_of(row, proof_text(report, group.operation));
     canvas.start(1, 7);
     canvas.piece("cliff");
     canvas.tab(7);

@@ -54,7 +54,9 @@ std::string cell_text(const Column& column, const SeriesRow& row) {
     case Look::microseconds:
       return fmt::format("{:.{}f}", *value, *value < 10 ? 2 : *value < 10000 ? 1 : 0);
     case Look::bandwidth:
-      return *value < 1 ? format_short(*value) : fmt::format("{:.2f}", *value);
+      return *value > 0 && *value < 0.01 ? fmt::format("{:.4f}", *value)
+             : *value < 1                ? format_short(*value)
+                                         : fmt::format("{:.2f}", *value);
     default:
       return fmt::format("{:.0f}", *value);
   }
@@ -119,6 +121,21 @@ std::vector<CurvePoint> points_of(const SweepGroup& group, std::string_view colu
   return points;
 }
 
+// A drop lies between from_bytes and to_bytes and lasts until until_bytes; other answers speak of all sizes between.
+std::vector<CurveMark> marks_of(const Report& report, const SweepGroup& group) {
+  std::vector<CurveMark> marks;
+  for (const SeriesRow& row : rows_about(report, "fabric_cliffs", group)) {
+    const std::string answer = row.text("answer");
+    const auto from = row.number("from_bytes"), to = row.number("to_bytes");
+    if (answer == "no cliff" || answer == "undecided" || !from || !to) continue;
+    if (answer == "unstable")
+      marks.push_back({*from, *to});
+    else
+      marks.push_back({*to, row.number("until_bytes").value_or(*to)});
+  }
+  return marks;
+}
+
 }  // namespace
 
 void draw_sweep_table(const Report& report, const SweepGroup& group, Canvas& canvas) {
@@ -130,11 +147,7 @@ void draw_sweep_table(const Report& report, const SweepGroup& group, Canvas& can
 }
 
 void draw_sweep_curve(const Report& report, const SweepGroup& group, Canvas& canvas) {
-  std::vector<CurveMark> marks;
-  for (const SeriesRow& cliff : rows_about(report, "fabric_cliffs", group))
-    if (const std::string answer = cliff.text("answer"); answer != "no cliff" && answer != "undecided")
-      if (const auto from = cliff.number("from_bytes"), to = cliff.number("to_bytes"); from && to)
-        marks.push_back({*from, *to});
+  const std::vector<CurveMark> marks = marks_of(report, group);
   std::string_view what = "busbw, GB/s";
   std::vector<CurvePoint> points = points_of(group, "busbw_gbytes_per_s");
   if (points.size() < 2) {

@@ -178,7 +178,8 @@ TEST_CASE("a recording carries what may be used, and the report says which was")
   Inputs fits;
   choose_profiles(recording, job("node1", "gloo", kNoon + 10800), fits);
   REQUIRE(fits.fabric);
-  CHECK(fits.facts.at("fabric.profile") == "gloo, 2 ranks on node1, measured 2025-11-30T12:00:00Z, 3 h 0 min before the job");
+  CHECK(fits.facts.at("fabric.profile") ==
+        "gloo, 2 ranks on node1, measured 2025-11-30T12:00:00Z, 3 h 0 min before the job");
 
   Inputs other;
   other.facts["option.fabric"] = "auto";

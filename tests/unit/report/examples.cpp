@@ -167,7 +167,7 @@ Report sweep_report() {
   report.tool = {.version = "0.1.0", .parts = {{"rules", "1"}}};
   report.command = "sweep";
   report.run = {.command_line = {"--ranks", "2"}, .hosts = {"node1"}, .ranks = 2, .seconds = 12.5, .backend = "gloo"};
-  report.facts = {{"job", "none"}, {"sweep", "measured"}};
+  report.facts = {{"job", "none"}, {"sweep", "live"}};
   report.verdict.text = "The bandwidth of all_reduce drops by 62 % at 64 KiB.";
   report.metrics = {metric("fabric.all_reduce.alpha_us", 38.2, 40), metric("fabric.all_reduce.cliff_percent", 62, 10)};
   report.findings = {{.rule = "bandwidth-cliff",
