@@ -73,7 +73,7 @@ void join(std::vector<RankTimeline>& ranks, Inputs& inputs) {
 
 // What the job's own collectors do not see is missing, unless a file that was named tells it.
 void note_uncollected(Report& report) {
-  if (report.facts.contains("sweep.at")) return;  // a measurement of our own, of which no job's collector is part
+  if (report.facts.contains("asked")) return;  // about the fabric: no job's collector is part of it
   struct Uncollected {
     const char *source, *series, *by_hand;
   };

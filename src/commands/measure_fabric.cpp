@@ -29,7 +29,7 @@ class Leader {
     decide(rounds);
     if (samples_.empty()) return nothing();
     note_repeats(rounds);
-    add_samples(samples_, swept_.series);
+    add_samples(samples_, swept_.series, task_.load);
     swept_.seconds = static_cast<double>(passed().count()) * 1e-3;
     return std::move(swept_);
   }
@@ -65,7 +65,7 @@ class Leader {
   bool round(std::vector<FabricCall> calls) {
     std::shuffle(calls.begin(), calls.end(), random_);
     for (const bool loaded : {false, true}) {
-      if (loaded && task_.load == SweepTask::Load::none) break;
+      if (loaded && task_.load.empty()) break;
       std::vector<SweepVisit> visits;
       for (const FabricCall& call : calls) {
         visits.push_back({call, 1, loaded});
@@ -92,7 +92,7 @@ class Leader {
     if (rounds < task_.repeats || !loop_.undecided) return;
     while (go_on()) {
       SeriesSet so_far;
-      add_samples(samples_, so_far);
+      add_samples(samples_, so_far, task_.load);
       const std::vector<FabricCall> calls = loop_.undecided(so_far);
       if (calls.empty()) return;
       for (int more = 0; more < kMoreRounds && go_on(); ++more) {

@@ -8,10 +8,12 @@
 #include <chrono>
 #include <cstdio>
 #include <ctime>
+#include <thread>
 
 #include "analyzers/find_cliffs.h"
 #include "collectors/fabric/links.h"
 #include "src/base/file.h"
+#include "src/commands/background_load.h"
 #include "src/commands/command.h"
 #include "src/commands/exit_status.h"
 #include "src/commands/install_paths.h"
@@ -119,6 +121,7 @@ class SweepCommand final : public Command {
     app.add_option("--max-time", words_.max_time, "end the measurement after this long, e.g. 40s")
         ->type_name("DURATION");
     app.add_option("--seed", words_.seed, "of the random order of sizes")->type_name("N");
+    app.add_flag("--with-load", with_load_, "sweep also beside a compressor and matrix products, as in a job");
     return ranks;
   }
 
@@ -136,10 +139,14 @@ class SweepCommand final : public Command {
 
   int measure(const RuleSet& rules) {
     for (const std::int64_t bytes : job_sizes_) words_.sizes.push_back(std::to_string(bytes));
-    const Result<SweepTask> task = sweep_task(words_);
+    Result<SweepTask> task = sweep_task(words_);
     if (!task) return print_error(task.error());
+    const std::unique_ptr<BackgroundLoad> load = with_load_ ? make_background_load(load_threads()) : nullptr;
+    if (load) task->load = load->name();
     const StopSignals stop;
-    Result<std::unique_ptr<SweepSession>> session = start_sweep(start_of(*task, stop));
+    SweepStart start = start_of(*task, stop);
+    start.load = load.get();
+    Result<std::unique_ptr<SweepSession>> session = start_sweep(start);
     if (!session) return print_error(session.error());
     if ((*session)->place().rank != 0) {
       const Result<void> followed = (*session)->follow();
@@ -159,6 +166,11 @@ class SweepCommand final : public Command {
         rules, stop);
   }
 
+  // The ranks of this machine share its CPUs, as a job's do; of a launcher's ranks it is not known how many are here.
+  int load_threads() const {
+    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / std::max(words_.ranks, 1));
+  }
+
   SweepStart start_of(const SweepTask& task, const StopSignals& stop) const {
     SweepStart start;
     start.backend = words_.backend;
@@ -167,6 +179,7 @@ class SweepCommand final : public Command {
     start.interface_name = words_.interface_name;
     for (const FabricOperation operation : task.operations) start.options += std::string(to_string(operation)) + " ";
     start.options += to_string(task.type);
+    if (!task.load.empty()) start.options += " beside " + task.load;
     for (const std::int64_t bytes : task.sizes) start.options += " " + std::to_string(bytes);
     start.timeout_ms = task.timeout_ms;
     start.limit_ms = task.max_ms;
@@ -211,7 +224,7 @@ class SweepCommand final : public Command {
   SweepWords words_;
   std::vector<std::string> logs_;
   std::string overlay_, csv_;
-  bool no_save_ = false;
+  bool no_save_ = false, with_load_ = false;
   std::vector<std::int64_t> job_sizes_;
   Series messages_;
   RuleChoice rules_;

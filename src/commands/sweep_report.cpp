@@ -37,6 +37,7 @@ Report sweep_report(SweptFabric swept, const SweepSetting& setting, const RuleSe
   inputs.coverage = std::move(swept.coverage);
   inputs.facts = setting.facts;
   inputs.facts["job"] = "none";
+  inputs.facts["asked"] = "fabric";
   inputs.facts["sweep"] = "live";
   inputs.facts["sweep.at"] = utc_text(setting.measured_at);
   inputs.facts["sweep.ranks"] = std::to_string(setting.place.ranks);

@@ -27,7 +27,7 @@ struct SweepTask {
   int repeats = 10;                 // of each size, before more are asked for where the answer is not clear
   std::int64_t timeout_ms = 60'000, max_ms = 40'000;
   std::uint64_t seed = 1;
-  enum class Load { none, beside } load = Load::none;  // the idle sweep is made in any case
+  std::string load;  // what runs beside a second sweep, made together with the idle one; empty: there is none
 };
 
 // Errors carry the option, its word, what is wrong with it and what would do; their status is that of wrong usage.

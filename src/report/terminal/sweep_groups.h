@@ -23,7 +23,7 @@ std::vector<SweepGroup> sweep_groups(const Report& report);
 // an empty source, speak of all.
 std::vector<SeriesRow> rows_about(const Report& report, std::string_view series, const SweepGroup& group);
 
-// "all_reduce float", and what else tells it from others: ", with load …"
+// "all_reduce float", and what else tells it from others: ", beside …"
 std::string heading_of(const SweepGroup& group);
 
 }  // namespace gradsync

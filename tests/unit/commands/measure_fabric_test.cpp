@@ -178,8 +178,12 @@ TEST_CASE("sizes that round up to the same vector are measured once") {
 TEST_CASE("with a load each round is made twice: idle, and beside it") {
   ScriptedSession session;
   SweepTask busy = task();
-  busy.load = SweepTask::Load::beside;
-  REQUIRE(measure_fabric(session, busy, {{}, session.clock(), {}}));
+  busy.load = "busy";
+  const Result<SweptFabric> swept = measure_fabric(session, busy, {{}, session.clock(), {}});
+  REQUIRE(swept);
+  const auto& rows = swept->series.at("sweep_samples.all_reduce").rows;
+  CHECK(std::count_if(rows.begin(), rows.end(), [](auto& row) { return row.back() == Cell(std::string("busy")); }) ==
+        40);
   CHECK(session.calls == 80);
   CHECK(session.loaded == 40);
 }
