@@ -19,7 +19,7 @@ constexpr std::size_t kMostKept = 16;
 
 // "gloo"; of PyTorch's "cpu:gloo,cuda:nccl" the one for the job's device.
 std::string backend_of(const RankTimeline& rank) {
-  const std::string backend = rank.fact("backend");
+  std::string backend = rank.fact("backend");
   if (backend.find(':') == std::string::npos) return backend;
   const std::string wanted = (rank.fact("device") == "cuda" ? "cuda" : "cpu") + std::string(":");
   const std::size_t at = backend.find(wanted);

@@ -173,7 +173,7 @@ Result<Profile> read_profile(const std::filesystem::path& path) {
 
 std::optional<Profile> profile_of(const Report& report) {
   Profile profile = profile_in(report);
-  if (!profile.fabric) return std::nullopt;
+  if (!profile.fabric && profile.loads.empty()) return std::nullopt;
   return profile;
 }
 

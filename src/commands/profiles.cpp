@@ -126,4 +126,10 @@ std::optional<Profile> find_profile(const ProfileQuery& query) {
   return std::nullopt;
 }
 
+std::vector<LoadProfile> saved_loads(const std::vector<std::string>& hosts) {
+  for (Profile& profile : saved_profiles())
+    if (!profile.loads.empty() && profile.hosts == hosts) return std::move(profile.loads);
+  return {};
+}
+
 }  // namespace gradsync

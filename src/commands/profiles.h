@@ -48,7 +48,7 @@ std::string profile_to_json(const Profile& profile);
 // `origin` is named in errors. Error: no report document, or one that holds neither a fitted fabric nor loads.
 Result<Profile> profile_from_json(std::string_view text, std::string_view origin);
 Result<Profile> read_profile(const std::filesystem::path& path);
-// Of the report of a sweep. Nothing where no operation was fitted.
+// Of the report of a sweep or a bench. Nothing where no operation was fitted and no load was measured.
 std::optional<Profile> profile_of(const Report& report);
 
 // The file it went to. Error: no home folder, or it cannot be written.
@@ -57,6 +57,8 @@ Result<std::filesystem::path> save_profile(const Profile& profile);
 std::vector<Profile> saved_profiles();
 // The newest that fits and holds a fabric.
 std::optional<Profile> find_profile(const ProfileQuery& query);
+// Reference loads of the newest profile of these hosts that holds some.
+std::vector<LoadProfile> saved_loads(const std::vector<std::string>& hosts);
 
 // "2026-11-29T20:14:05Z" and back; nothing for another text.
 std::string utc_text(std::int64_t seconds);

@@ -18,6 +18,7 @@
 #include "src/commands/exit_status.h"
 #include "src/commands/install_paths.h"
 #include "src/commands/output.h"
+#include "src/commands/profile_choice.h"
 #include "src/commands/profiles.h"
 #include "src/commands/rule_options.h"
 #include "src/commands/stop_signals.h"
@@ -84,6 +85,8 @@ class SweepCommand final : public Command {
             ->excludes(declare_measurement(app));
     app.add_option("--overlay", overlay_, "lay the messages of a job's report (JSON) on the curve")
         ->type_name("REPORT");
+    app.add_option("--loads", named_loads_, "what bench measured of compressors (JSON): from where on they pay here")
+        ->type_name("FILE");
     app.add_option("--csv", csv_, "write the table as CSV to FILE")->type_name("FILE");
     app.add_flag("--no-save", no_save_, "do not keep the result as a profile for run")->excludes(from);
     declare_rules(app, rules_);
@@ -95,6 +98,9 @@ class SweepCommand final : public Command {
     if (!rules) return print_error(rules.error());
     if (!overlay_.empty())
       if (const Result<void> read = read_overlay(); !read) return print_error(read.error());
+    const Result<ProfileChoice> named = named_profiles({"", named_loads_});
+    if (!named) return print_error(named.error());
+    if (named->loads) loads_ = named->loads->loads;
     return logs_.empty() ? measure(*rules) : read_logs(*rules);
   }
 
@@ -160,10 +166,10 @@ class SweepCommand final : public Command {
     Result<SweptFabric> swept = measure_fabric(**session, *task, {undecided, steady_now, show_progress});
     end_progress();
     if (!swept) return print_error(swept.error());
-    return tell(
-        std::move(*swept),
-        {(*session)->place(), (*session)->facts(), own_arguments(), own_host(), began, read_links("/"), messages_},
-        rules, stop);
+    return tell(std::move(*swept),
+                {(*session)->place(), (*session)->facts(), own_arguments(), own_host(), began, read_links("/"),
+                 messages_, loads_.empty() ? saved_loads({own_host()}) : loads_},
+                rules, stop);
   }
 
   // The ranks of this machine share its CPUs, as a job's do; of a launcher's ranks it is not known how many are here.
@@ -209,7 +215,7 @@ class SweepCommand final : public Command {
   }
 
   int read_logs(const RuleSet& rules) const {
-    const Result<Report> report = report_of_logs({logs_, own_arguments(), messages_}, rules);
+    const Result<Report> report = report_of_logs({logs_, own_arguments(), messages_, loads_}, rules);
     return report ? show(*report) : print_error(report.error());
   }
 
@@ -223,10 +229,11 @@ class SweepCommand final : public Command {
 
   SweepWords words_;
   std::vector<std::string> logs_;
-  std::string overlay_, csv_;
+  std::string overlay_, csv_, named_loads_;
   bool no_save_ = false, with_load_ = false;
   std::vector<std::int64_t> job_sizes_;
   Series messages_;
+  std::vector<LoadProfile> loads_;
   RuleChoice rules_;
   OutputOptions output_;
 };

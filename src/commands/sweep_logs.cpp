@@ -45,6 +45,7 @@ Inputs inputs_of(const Report& saved) {
 Report conclude_sweep(Inputs inputs, const SweepLogs& logs, const RuleSet& rules) {
   inputs.origin = Origin::files;
   inputs.run.command_line = logs.command_line;
+  inputs.loads = logs.loads;
   inputs.facts["job"] = "none";
   inputs.facts["asked"] = "fabric";
   if (!logs.messages.columns.empty()) inputs.series["messages"] = logs.messages;

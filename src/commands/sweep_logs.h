@@ -7,8 +7,8 @@
 
 #include "src/base/result.h"
 #include "src/diagnosis/rule.h"
+#include "src/model/inputs.h"
 #include "src/model/report.h"
-#include "src/model/series.h"
 
 namespace gradsync {
 
@@ -16,6 +16,7 @@ struct SweepLogs {
   std::vector<std::string> paths;
   std::vector<std::string> command_line;  // behind `sweep`
   Series messages;                        // of the job that is laid on the curve; empty: none
+  std::vector<LoadProfile> loads;
 };
 
 // Errors: a path that cannot be read, holds no sweep, or is a recording; a saved report among other files.

@@ -34,6 +34,7 @@ Report sweep_report(SweptFabric swept, const SweepSetting& setting, const RuleSe
   inputs.series = std::move(swept.series);
   if (!setting.links.columns.empty()) inputs.series["links"] = setting.links;
   if (!setting.messages.columns.empty()) inputs.series["messages"] = setting.messages;
+  inputs.loads = setting.loads;
   inputs.coverage = std::move(swept.coverage);
   inputs.facts = setting.facts;
   inputs.facts["job"] = "none";

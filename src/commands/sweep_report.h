@@ -20,6 +20,7 @@ struct SweepSetting {
   std::int64_t measured_at = 0;  // seconds since 1970
   Series links;                  // of this host
   Series messages;               // of the job that is laid on the curve; empty: none
+  std::vector<LoadProfile> loads;
 };
 
 Report sweep_report(SweptFabric swept, const SweepSetting& setting, const RuleSet& rules);

@@ -202,12 +202,23 @@ class SavedSweeps(SweepCase):
         self.assertEqual(first, self.doctor("show", self.folder / "again.json").stdout)
         self.assertIn("cliff at 32 KiB … 64 KiB", first)
 
+    def test_break_even_with_reference_loads(self):
+        loads = saved_sweep(smooth)
+        loads["series"] = [{"name": "load_profiles", "columns": ["algorithm", "device", "elements", "ms_p10", "ms_p50", "ms_p90"],
+                            "rows": [["cast16", "cpu", 1 << 20, 0.1, 0.1, 0.2], ["cast16", "cpu", 1 << 24, 1.5, 1.6, 2.0]]}]
+        path = self.write("s.json", saved_sweep(smooth))
+        report = self.report("--from", path, "--loads", self.write("loads.json", loads))
+        self.assertEqual({"cast16"}, {row["algorithm"] for row in self.rows(report, "break_even")})
+        self.assertSays(self.sweep("--from", path, "--loads", path), 3, "--loads", "s.json")
+
     def test_a_job_is_laid_on_the_curve(self):
         job = saved_sweep(smooth)
         job["series"] = [{"name": "messages", "columns": ["group", "op", "bytes", "count_per_step", "total_ms", "exposed_ms"],
                           "rows": [["0", "all_reduce", 65536, 10.0, 5.0, 1.0], ["0", "all_reduce", 1048576, 1.0, 2.0, 1.0]]}]
         report = self.report("--from", self.write("s.json", saved_sweep(dropping)), "--overlay", self.write("job.json", job))
-        self.assertEqual([65536, 1048576], [row["bytes"] for row in self.rows(report, "messages")])
+        self.assertEqual([65536, 1048576], [row["bytes"] for row in self.rows(report, "job_on_fabric")])
+        [cliff] = self.rows(report, "fabric_cliffs")
+        self.assertEqual(131072, cliff["until_bytes"])
 
 
 @needs_gloo
