@@ -139,6 +139,7 @@ class SweepCommand final : public Command {
     const Result<std::vector<std::int64_t>> sizes = message_sizes(*job, overlay_);
     if (!sizes) return sizes.error();
     job_sizes_ = *sizes;
+    job_ranks_ = job->run.ranks;
     messages_ = std::move(job->series["messages"]);
     return {};
   }
@@ -168,7 +169,7 @@ class SweepCommand final : public Command {
     if (!swept) return print_error(swept.error());
     return tell(std::move(*swept),
                 {(*session)->place(), (*session)->facts(), own_arguments(), own_host(), began, read_links("/"),
-                 messages_, loads_.empty() ? saved_loads({own_host()}) : loads_},
+                 messages_, job_ranks_, loads_.empty() ? saved_loads({own_host()}) : loads_},
                 rules, stop);
   }
 
@@ -215,7 +216,7 @@ class SweepCommand final : public Command {
   }
 
   int read_logs(const RuleSet& rules) const {
-    const Result<Report> report = report_of_logs({logs_, own_arguments(), messages_, loads_}, rules);
+    const Result<Report> report = report_of_logs({logs_, own_arguments(), messages_, job_ranks_, loads_}, rules);
     return report ? show(*report) : print_error(report.error());
   }
 
@@ -233,6 +234,7 @@ class SweepCommand final : public Command {
   bool no_save_ = false, with_load_ = false;
   std::vector<std::int64_t> job_sizes_;
   Series messages_;
+  int job_ranks_ = 0;  // 0: not known
   std::vector<LoadProfile> loads_;
   RuleChoice rules_;
   OutputOptions output_;

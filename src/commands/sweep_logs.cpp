@@ -46,6 +46,7 @@ Report conclude_sweep(Inputs inputs, const SweepLogs& logs, const RuleSet& rules
   inputs.origin = Origin::files;
   inputs.run.command_line = logs.command_line;
   inputs.loads = logs.loads;
+  if (logs.job_ranks > 0) inputs.facts["overlay.ranks"] = std::to_string(logs.job_ranks);
   inputs.facts["job"] = "none";
   inputs.facts["asked"] = "fabric";
   if (!logs.messages.columns.empty()) inputs.series["messages"] = logs.messages;

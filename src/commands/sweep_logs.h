@@ -16,6 +16,7 @@ struct SweepLogs {
   std::vector<std::string> paths;
   std::vector<std::string> command_line;  // behind `sweep`
   Series messages;                        // of the job that is laid on the curve; empty: none
+  int job_ranks = 0;
   std::vector<LoadProfile> loads;
 };
 

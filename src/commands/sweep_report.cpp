@@ -31,12 +31,13 @@ std::vector<std::string> sweep_hosts(const Facts& facts, const std::string& own_
 Report sweep_report(SweptFabric swept, const SweepSetting& setting, const RuleSet& rules) {
   Inputs inputs;
   inputs.origin = Origin::files;  // no job was watched
+  inputs.facts = setting.facts;
   inputs.series = std::move(swept.series);
   if (!setting.links.columns.empty()) inputs.series["links"] = setting.links;
   if (!setting.messages.columns.empty()) inputs.series["messages"] = setting.messages;
+  if (setting.job_ranks > 0) inputs.facts["overlay.ranks"] = std::to_string(setting.job_ranks);
   inputs.loads = setting.loads;
   inputs.coverage = std::move(swept.coverage);
-  inputs.facts = setting.facts;
   inputs.facts["job"] = "none";
   inputs.facts["asked"] = "fabric";
   inputs.facts["sweep"] = "live";

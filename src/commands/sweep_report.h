@@ -20,6 +20,7 @@ struct SweepSetting {
   std::int64_t measured_at = 0;  // seconds since 1970
   Series links;                  // of this host
   Series messages;               // of the job that is laid on the curve; empty: none
+  int job_ranks = 0;
   std::vector<LoadProfile> loads;
 };
 

@@ -13,7 +13,8 @@ constexpr std::size_t kMostSweeps = 6;  // in full; -v draws them all
 constexpr std::size_t kMostRows = 16;   // of other tables
 
 std::string cell_text(const SeriesRow& row, const std::string& column) {
-  if (const auto value = row.number(column)) return no_break(format_value(*value, unit_of(column)));
+  const std::string unit = column == "bytes" ? column : unit_of(column);
+  if (const auto value = row.number(column)) return no_break(format_value(*value, unit));
   const std::string text = row.text(column);
   return text.empty() ? "-" : no_break(shorten(escape_controls(text), 40, "…"));
 }
@@ -47,6 +48,23 @@ void draw_columns(const std::vector<std::vector<std::string>>& lines, Canvas& ca
       canvas.piece(lines[i][j], i == 0 ? Paint::strong : Paint::plain, 2);
       column += static_cast<int>(widths[j]) + 2;
     }
+  }
+}
+
+// What its messages cost here, whoever hides it.
+void draw_overlay(const Report& report, Canvas& canvas) {
+  std::vector<std::string> parts;
+  for (const auto& [name, words] : {std::pair{"startup_messages_percent", " of its messages are mostly start-up"},
+                                    {"startup_time_percent", " of their time is in those"},
+                                    {"time_ms", " per step is what they cost here"},
+                                    {"cliff_ms", " of it is what a cliff costs"}})
+    if (const auto found = find_metric(report, std::string("overlay.") + name, "all"); found.metric != nullptr)
+      parts.push_back(format_value(found.value, found.metric->unit()) + words);
+  canvas.start(1, 3);
+  canvas.prose(join(parts, "; "));
+  if (const auto bucket = report.facts.find("advice.bucket_cap_mb"); bucket != report.facts.end()) {
+    canvas.start(1, 3);
+    canvas.prose("Buckets that leave the start-up behind: bucket_cap_mb=" + bucket->second);
   }
 }
 
@@ -96,10 +114,12 @@ void draw_fabric(const Report& report, Canvas& canvas) {
     canvas.prose("and " + plural(static_cast<std::int64_t>(groups.size() - whole), "sweep") + " more: -v draws them",
                  Paint::faint);
   }
-  for (const auto& [name, title] : {std::pair{"job_on_fabric", "THE JOB ON THIS CURVE"},
-                                    std::pair{"break_even", "BREAK-EVEN AGAINST DENSE ALL-REDUCE HERE"}})
-    if (const auto found = report.series.find(name); found != report.series.end())
-      draw_series(found->second, title, canvas);
+  if (const auto job = report.series.find("job_on_fabric"); job != report.series.end()) {
+    draw_series(job->second, "THE JOB ON THIS CURVE", canvas);
+    draw_overlay(report, canvas);
+  }
+  if (const auto loads = report.series.find("break_even"); loads != report.series.end())
+    draw_series(loads->second, "BREAK-EVEN AGAINST DENSE ALL-REDUCE HERE", canvas);
 }
 
 }  // namespace gradsync

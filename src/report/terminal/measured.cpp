@@ -21,7 +21,7 @@ std::vector<const Metric*> whole_first(const Report& report) {
   const bool drawn = has_sweep(report);
   for (const Metric& metric : report.metrics)
     if (std::isfinite(metric.value) && !metric.name.starts_with("run.") && !metric.name.starts_with("step.") &&
-        !(drawn && metric.name.starts_with("fabric.")))
+        !(drawn && (metric.name.starts_with("fabric.") || metric.name.starts_with("overlay."))))
       metrics.push_back(&metric);
   std::stable_partition(metrics.begin(), metrics.end(), [](const Metric* metric) { return metric->scope == "all"; });
   return metrics;

@@ -109,6 +109,24 @@ TEST_CASE("break-even and the job's place on the curve are tables of their colum
 )"));
 }
 
+TEST_CASE("the job's place on the curve is said in a sentence, with the bucket that would help") {
+  Report report = sweep_report();
+  report.series["job_on_fabric"] = {"job_on_fabric",
+                                    {"operation", "bytes", "count_per_step", "startup_share_percent"},
+                                    {{"all_reduce", std::int64_t{65536}, 10.0, 54.7}}};
+  report.metrics.push_back({.name = "overlay.startup_messages_percent", .value = 90.9, .n = 2});
+  report.metrics.push_back({.name = "overlay.time_ms", .value = 1.3, .n = 2});
+  report.facts["advice.bucket_cap_mb"] = "64";
+  CHECK(from_line(render_terminal(report, {.width = 80}), "THE JOB").starts_with(R"(THE JOB ON THIS CURVE
+ operation   bytes   count per step  startup share
+ all_reduce  64 KiB  10              54.7 %
+ 90.9 % of its messages are mostly start-up; 1.3 ms per step is what they cost
+   here
+ Buckets that leave the start-up behind: bucket_cap_mb=64
+)"));
+  CHECK(render_terminal(report, {.width = 80}).find("overlay.") == std::string::npos);
+}
+
 TEST_CASE("CSV: one table of all operations, quoted where it must be, unknown cells empty") {
   Report report;
   report.series["sweep.all_reduce"] = {
