@@ -1,8 +1,8 @@
 #include "src/commands/measure_fabric.h"
 
 #include <algorithm>
-#include <random>
 
+#include "collectors/fabric/sweep_plan.h"
 #include "src/base/units.h"
 
 namespace gradsync {
@@ -14,10 +14,12 @@ constexpr std::size_t kVisitsAtOnce = 8;  // the time is looked at between
 class Leader {
  public:
   Leader(SweepSession& session, const SweepTask& task, const SweepLoop& loop)
-      : session_(session), task_(task), loop_(loop), began_(loop.clock()), random_(task.seed) {}
+      : session_(session), task_(task), loop_(loop), began_(loop.clock()) {}
 
   Result<SweptFabric> lead() {
-    const std::vector<FabricCall> calls = possible_calls();
+    const Result<std::vector<FabricCall>> planned = possible_calls();
+    if (!planned) return planned.error();
+    const std::vector<FabricCall>& calls = *planned;
     if (calls.empty())
       return Error{"nothing to sweep with", session_.facts()["backend"],
                    std::string("it has none of these operations for ") + to_string(task_.type), "--type float", 3};
@@ -42,37 +44,33 @@ class Leader {
     if (loop_.progress) loop_.progress({round, rounds, passed()});
   }
 
-  std::vector<FabricCall> possible_calls() {
-    std::vector<FabricCall> calls;
-    for (const FabricOperation operation : task_.operations) {
-      if (!session_.can(operation, task_.type)) {
+  Result<std::vector<FabricCall>> possible_calls() {
+    SweepRequest request;
+    request.operations.clear();
+    request.type = task_.type;
+    request.ranks = session_.place().ranks;
+    request.min_bytes = request.max_bytes = task_.sizes.front();
+    request.extra_bytes = task_.sizes;
+    for (const FabricOperation operation : task_.operations)
+      if (session_.can(operation, task_.type))
+        request.operations.push_back(operation);
+      else
         swept_.coverage.push_back({std::string("sweep of ") + to_string(operation), "", CoverageState::unavailable,
                                    "this backend has no such operation for " + std::string(to_string(task_.type)), "",
                                    0});
-        continue;
-      }
-      std::int64_t last = 0;  // of sizes that round up to the same vector one is enough
-      for (const std::int64_t bytes : task_.sizes) {
-        const std::int64_t elements = elements_of(operation, task_.type, bytes, session_.place().ranks);
-        if (elements != last) calls.push_back({operation, task_.type, elements});
-        last = elements;
-      }
-    }
-    return calls;
+    return plan_calls(request);
   }
 
   // One repeat of each, idle and beside the load. Whether all were made.
-  bool round(std::vector<FabricCall> calls) {
-    std::shuffle(calls.begin(), calls.end(), random_);
+  bool round(const std::vector<FabricCall>& calls) {
+    ++round_;
     for (const bool loaded : {false, true}) {
       if (loaded && task_.load.empty()) break;
-      std::vector<SweepVisit> visits;
-      for (const FabricCall& call : calls) {
-        visits.push_back({call, 1, loaded});
-        if (visits.size() < kVisitsAtOnce && &call != &calls.back()) continue;
+      const std::vector<SweepVisit> visits = plan_visits(calls, {1, 1, loaded, task_.seed + round_});
+      for (std::size_t at = 0; at < visits.size(); at += kVisitsAtOnce) {
         if (!go_on()) return false;
-        visit(visits);
-        visits.clear();
+        const auto first = visits.begin() + static_cast<std::ptrdiff_t>(at);
+        visit({first, first + static_cast<std::ptrdiff_t>(std::min(kVisitsAtOnce, visits.size() - at))});
       }
     }
     return go_on() || passed().count() >= task_.max_ms;
@@ -124,7 +122,7 @@ class Leader {
   const SweepTask& task_;
   const SweepLoop& loop_;
   std::chrono::milliseconds began_;
-  std::mt19937_64 random_;
+  std::uint64_t round_ = 0;
   std::vector<SweepSample> samples_;
   SweptFabric swept_;
 };
