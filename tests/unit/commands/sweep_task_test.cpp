@@ -55,7 +55,8 @@ TEST_CASE("what is wrong, with what, and what would do") {
         Case{"timeout", [](SweepWords& w) { w.timeout = "0"; }, "--timeout", "0", "shorter than a millisecond"},
         Case{"interface", [](SweepWords& w) { w.interface_name = "no-such0"; }, "--interface", "no-such0",
              "there is none of this name here"}}) {
-    CAPTURE(name);
+    const std::string label = name;
+    CAPTURE(label);
     SweepWords words;
     change(words);
     const Result<SweepTask> task = sweep_task(words);

@@ -58,11 +58,12 @@ TEST_CASE("each answer about cliffs is one honest sentence") {
         Case{"suspected", 30, kNone, "suspected at 32 KiB … 64 KiB: bandwidth drops by 30 %"},
         Case{"unstable", kNone, kNone, "unstable at 32 KiB … 64 KiB: the same call takes very different times"},
         Case{"cache-capacity", 22, 0.001, "cache capacity at 32 KiB … 64 KiB: bandwidth drops by 22 %"}}) {
-    CAPTURE(answer);
+    const std::string label = answer;
+    CAPTURE(label);
     Report report = sweep_report();
     report.series["fabric_cliffs"].rows = {{"all_reduce", "float", "", answer, std::int64_t{32768}, std::int64_t{65536},
-                                            drop, kNone, kNone, p, std::int64_t{10},
-                                            std::string(answer) == "cliff" ? "severe" : "", ""}};
+                                            drop, kNone, kNone, p, std::int64_t{10}, label == "cliff" ? "severe" : "",
+                                            ""}};
     CHECK(render_terminal(report, {.width = 160}).find(says) != std::string::npos);
   }
 }
