@@ -110,7 +110,7 @@ NcclKernelName parse_nccl_kernel(std::string_view name) {
   return parsed;
 }
 
-ElementType element_type(std::string_view text) {
+TensorType tensor_type(std::string_view text) {
   static constexpr struct {
     std::string_view text, name;
     std::int64_t bytes;

@@ -33,11 +33,11 @@ struct NcclKernelName {
 };
 NcclKernelName parse_nccl_kernel(std::string_view name);
 
-struct ElementType {
+struct TensorType {
   std::string_view name;   // as PyTorch's Python prints it, without "torch.": float32, bfloat16, int64
   std::int64_t bytes = 0;  // 0 = unknown; name is then the text itself
 };
 // "Float", "c10::BFloat16", "long int", "Half", …
-ElementType element_type(std::string_view text);
+TensorType tensor_type(std::string_view text);
 
 }  // namespace gradsync

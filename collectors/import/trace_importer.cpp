@@ -160,7 +160,7 @@ std::string_view TraceImporter::on_host(const TraceEvent& event, const KnownName
 
 void TraceImporter::give_collective(const TraceEvent& event, const KnownName& name, std::string_view operation,
                                     Event& made) {
-  const ElementType type = element_type(!event.dtype.empty() ? event.dtype : event.input_dtype);
+  const TensorType type = tensor_type(!event.dtype.empty() ? event.dtype : event.input_dtype);
   const std::optional<std::int64_t> elements = payload_elements(event, operation);
   made.kind = Kind::collective;
   made.name = names_.id(operation);

@@ -68,10 +68,11 @@ std::string escape_of(const CodePoint& point) {
   return !point.valid || number < 0x80 ? fmt::format("\\x{:02x}", number) : fmt::format("\\u{{{:x}}}", number);
 }
 
-constexpr std::array<std::pair<char32_t, std::string_view>, 21> kAsciiFor{
-    {{0x2026, "..."}, {0x2716, "x"}, {0x2713, "ok"}, {0x2587, "#"},  {0x2022, "*"}, {0x2212, "-"},  {0x2013, "-"},
-     {0x2014, "-"},   {0x2010, "-"}, {0x2265, ">="}, {0x2264, "<="}, {0xd7, "x"},   {0xb7, "|"},    {0xb1, "+-"},
-     {0xb5, "u"},     {0x3bc, "u"},  {0x2192, "->"}, {0x2018, "'"},  {0x2019, "'"}, {0x201c, "\""}, {0x201d, "\""}}};
+constexpr std::array<std::pair<char32_t, std::string_view>, 23> kAsciiFor{
+    {{0x2026, "..."}, {0x2716, "x"},  {0x2713, "ok"}, {0x2587, "#"},    {0x2022, "*"},  {0x2212, "-"},
+     {0x2013, "-"},   {0x2014, "-"},  {0x2010, "-"},  {0x2265, ">="},   {0x2264, "<="}, {0xd7, "x"},
+     {0xb7, "|"},     {0xb1, "+-"},   {0xb5, "u"},    {0x3bc, "u"},     {0x2192, "->"}, {0x2018, "'"},
+     {0x2019, "'"},   {0x201c, "\""}, {0x201d, "\""}, {0x3b1, "alpha"}, {0xbd, "1/2"}}};
 
 }  // namespace
 

@@ -31,6 +31,7 @@ class AnalyzeCommand final : public Command {
     app.add_option("--threads", threads_, "threads that read files and summarise ranks; as many as there are CPUs")
         ->check(CLI::Range(1, 256))
         ->type_name("N");
+    declare_profiles(app, profiles_);
     declare_rules(app, rules_);
     declare_output(app, output_);
   }
@@ -48,8 +49,9 @@ class AnalyzeCommand final : public Command {
   Result<Report> analyze(const RuleSet& rules) const {
     Result<NamedFiles> named = name_files(paths_);
     if (!named) return named.error();
-    ExamineOptions options;
-    options.threads = threads_;
+    Result<ProfileChoice> profiles = named_profiles(profiles_);
+    if (!profiles) return profiles.error();
+    const ExamineOptions options{threads_, std::move(*profiles)};
     if (!named->recordings.empty()) return analyze_recording(*named, rules, options);
     Inputs names;
     load_name_classes(rules, names);
@@ -83,6 +85,7 @@ class AnalyzeCommand final : public Command {
 
   std::vector<std::string> paths_;
   int threads_ = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  ProfileOptions profiles_;
   RuleChoice rules_;
   OutputOptions output_;
 };

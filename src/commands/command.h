@@ -27,6 +27,7 @@ std::vector<std::unique_ptr<Command>> all_commands();
 
 std::unique_ptr<Command> make_run_command();
 std::unique_ptr<Command> make_analyze_command();
+std::unique_ptr<Command> make_sweep_command();
 std::unique_ptr<Command> make_show_command();
 std::unique_ptr<Command> make_bench_command();
 std::unique_ptr<Command> make_check_command();

@@ -59,6 +59,7 @@ std::vector<std::unique_ptr<Command>> all_commands() {
   std::vector<std::unique_ptr<Command>> commands;
   commands.push_back(make_run_command());
   commands.push_back(make_analyze_command());
+  commands.push_back(make_sweep_command());
   commands.push_back(make_show_command());
   commands.push_back(make_bench_command());
   commands.push_back(make_check_command());

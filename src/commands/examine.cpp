@@ -73,6 +73,7 @@ void join(std::vector<RankTimeline>& ranks, Inputs& inputs) {
 
 // What the job's own collectors do not see is missing, unless a file that was named tells it.
 void note_uncollected(Origin origin, Report& report) {
+  if (report.facts.contains("asked")) return;  // about the fabric: no job's collector is part of it
   struct Uncollected {
     const char *source, *series, *by_hand;
   };
@@ -95,6 +96,7 @@ void note_uncollected(Origin origin, Report& report) {
 Report conclude(std::vector<RankTimeline> ranks, Inputs inputs, const RuleSet& rules, const ExamineOptions& options) {
   load_name_classes(rules, inputs);
   join(ranks, inputs);
+  lay_profiles(options.profiles, ranks, inputs);
   complete_run_info(ranks, inputs);
   const std::vector<std::unique_ptr<Analyzer>> analyzers = all_analyzers();
   const Summary summary = summarise_all(ranks, analyzers, inputs, options.threads);
@@ -136,7 +138,9 @@ Result<Report> examine(const std::filesystem::path& recording, const Report& par
   TimelineBuilder builder(inputs.range_classes);
   for (Coverage& entry : read_spools(*folder, builder)) inputs.coverage.push_back(std::move(entry));
   read_deep_windows(*folder, builder, inputs.coverage);
-  Report report = conclude(builder.build(options.threads), std::move(inputs), rules, options);
+  std::vector<RankTimeline> ranks = builder.build(options.threads);
+  if (!options.profiles.fabric) choose_profiles(recording, ranks, inputs);
+  Report report = conclude(std::move(ranks), std::move(inputs), rules, options);
   report.command = parts.command.empty() ? "examine" : parts.command;
   if (report.run.recording.empty()) report.run.recording = recording.string();
   return report;

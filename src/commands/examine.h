@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/base/result.h"
+#include "src/commands/profile_choice.h"
 #include "src/diagnosis/rule.h"
 #include "src/model/inputs.h"
 #include "src/timeline/rank_timeline.h"
@@ -15,6 +16,7 @@ namespace gradsync {
 
 struct ExamineOptions {
   int threads = 1;
+  ProfileChoice profiles;  // named on the command line; else a recording's own are used
 };
 
 // Reads the folder; what cannot be read is coverage. Error: not a recording.

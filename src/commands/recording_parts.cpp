@@ -94,6 +94,11 @@ Result<void> make_recording_folder(const fs::path& folder) {
   return {};
 }
 
+std::vector<std::string> hosts_of(const fs::path& folder) {
+  const std::set<std::string> hosts = hosts_in(folder);
+  return {hosts.begin(), hosts.end()};
+}
+
 std::vector<std::string> other_hosts(const fs::path& folder) {
   std::set<std::string> hosts = hosts_in(folder);
   hosts.erase(own_host());

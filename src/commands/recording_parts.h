@@ -16,7 +16,8 @@ namespace gradsync {
 // begun, and nobody has finished, is joined: one folder for all nodes of a job, on a file system that they share.
 Result<void> make_recording_folder(const std::filesystem::path& folder);
 
-// Hosts that have written into the recording beside this one.
+// Hosts that have written into the recording, sorted; and those beside this one.
+std::vector<std::string> hosts_of(const std::filesystem::path& folder);
 std::vector<std::string> other_hosts(const std::filesystem::path& folder);
 
 Result<void> write_recording_parts(const std::filesystem::path& folder, const Report& parts);

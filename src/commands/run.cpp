@@ -119,6 +119,7 @@ class RunCommand final : public Command {
     app.add_option("--linger", linger_, "after CMD ended, wait this long for processes it left behind, e.g. 10s")
         ->type_name("DURATION");
     app.add_option("--threads", threads_, "threads that read the recording")->check(CLI::Range(1, 256))->type_name("N");
+    declare_profiles(app, profile_options_);
     declare_rules(app, rules_);
     declare_output(app, output_);
     app.positionals_at_end();
@@ -133,6 +134,10 @@ class RunCommand final : public Command {
       return print_error({"--budget", "nan", "not a number", "--budget 0.5", exit_status::kUsage});
     const Result<RuleSet> rules = chosen_rules(rules_);
     if (!rules) return print_error(rules.error());
+    if (Result<ProfileChoice> profiles = named_profiles(profile_options_))
+      profiles_ = std::move(*profiles);
+    else
+      return print_error(profiles.error());
     if (std::getenv("GSD_RECORDING") != nullptr) return pass_through();
     environment_ = own_environment();
     guarded("the recording's start", [this] {
@@ -217,7 +222,10 @@ class RunCommand final : public Command {
     context_.library = paths.library;
     context_.torch_shim = paths.torch_shim;
     context_.command_line = command_;
-    context_.options = {{"deep", deep_}, {"steps", steps_}, {"budget", budget_text()}};
+    context_.options = {{"deep", deep_},
+                        {"steps", steps_},
+                        {"budget", budget_text()},
+                        {"fabric", profile_options_.fabric.empty() ? "auto" : profile_options_.fabric}};
     recorder_.emplace(context_, all_collectors());
     environment_ = recorder_->start(environment_);
   }
@@ -286,6 +294,8 @@ class RunCommand final : public Command {
     if (!context_.recording.empty()) {
       ExamineOptions options;
       options.threads = threads_;
+      guarded("fabric profile",
+              [this] { keep_profiles(context_.recording, profiles_, hosts_of(context_.recording), parts_.coverage); });
       const Result<void> written = write_recording_parts(context_.recording, parts_);
       if (!written)
         parts_.coverage.push_back(
@@ -308,6 +318,8 @@ class RunCommand final : public Command {
   std::string folder_, steps_ = "all", deep_ = "auto", linger_ = "0s";
   double budget_ = 0.5;
   int threads_ = 1;
+  ProfileOptions profile_options_;
+  ProfileChoice profiles_;
   RuleChoice rules_;
   OutputOptions output_;
   CollectorContext context_;

@@ -1,10 +1,12 @@
-// The numbers of files that hold no job (a size sweep, interrupts, scheduling): there is no step to draw.
+// The numbers of files that hold no job (a size sweep, interrupts, scheduling): there is no step to draw. Those of a
+// sweep stand in its table already.
 #include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
 
 #include "src/base/units.h"
+#include "src/report/terminal/fabric.h"
 #include "src/report/terminal/parts.h"
 #include "src/report/terminal/words.h"
 
@@ -16,8 +18,10 @@ constexpr std::size_t kMostRows = 20;  // -v shows them all
 // Those of the whole before those of single devices and threads.
 std::vector<const Metric*> whole_first(const Report& report) {
   std::vector<const Metric*> metrics;
+  const bool drawn = has_sweep(report);
   for (const Metric& metric : report.metrics)
-    if (std::isfinite(metric.value) && !metric.name.starts_with("run.") && !metric.name.starts_with("step."))
+    if (std::isfinite(metric.value) && !metric.name.starts_with("run.") && !metric.name.starts_with("step.") &&
+        !(drawn && (metric.name.starts_with("fabric.") || metric.name.starts_with("overlay."))))
       metrics.push_back(&metric);
   std::stable_partition(metrics.begin(), metrics.end(), [](const Metric* metric) { return metric->scope == "all"; });
   return metrics;

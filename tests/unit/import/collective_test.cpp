@@ -81,16 +81,16 @@ TEST_CASE("only some backends' annotations span the collective") {
 }
 
 TEST_CASE("element types by all their names") {
-  CHECK(element_type("Float").name == "float32");
-  CHECK(element_type("float").bytes == 4);
-  CHECK(element_type("c10::BFloat16").name == "bfloat16");
-  CHECK(element_type("BFloat16").bytes == 2);
-  CHECK(element_type("long int").name == "int64");
-  CHECK(element_type("Half").bytes == 2);
-  CHECK(element_type("Float8_e4m3fn").bytes == 1);
-  CHECK(element_type("Posit16").name == "Posit16");
-  CHECK(element_type("Posit16").bytes == 0);
-  CHECK(element_type("").name.empty());
+  CHECK(tensor_type("Float").name == "float32");
+  CHECK(tensor_type("float").bytes == 4);
+  CHECK(tensor_type("c10::BFloat16").name == "bfloat16");
+  CHECK(tensor_type("BFloat16").bytes == 2);
+  CHECK(tensor_type("long int").name == "int64");
+  CHECK(tensor_type("Half").bytes == 2);
+  CHECK(tensor_type("Float8_e4m3fn").bytes == 1);
+  CHECK(tensor_type("Posit16").name == "Posit16");
+  CHECK(tensor_type("Posit16").bytes == 0);
+  CHECK(tensor_type("").name.empty());
 }
 
 }  // namespace gradsync

@@ -162,4 +162,65 @@ Report unmeasured_report() {
   return report;
 }
 
+Report sweep_report() {
+  Report report;
+  report.tool = {.version = "0.1.0", .parts = {{"rules", "1"}}};
+  report.command = "sweep";
+  report.run = {.command_line = {"--ranks", "2"}, .hosts = {"node1"}, .ranks = 2, .seconds = 12.5, .backend = "gloo"};
+  report.facts = {{"job", "none"}, {"sweep", "live"}};
+  report.verdict.text = "The bandwidth of all_reduce drops by 62 % at 64 KiB.";
+  report.metrics = {metric("fabric.all_reduce.alpha_us", 38.2, 40), metric("fabric.all_reduce.cliff_percent", 62, 10)};
+  report.findings = {{.rule = "bandwidth-cliff",
+                      .step = 2,
+                      .severity = Severity::warning,
+                      .state = FindingState::fired,
+                      .title = "Bandwidth drops as messages grow",
+                      .says = "62 % less at 64 KiB.",
+                      .evidence = {"fabric.all_reduce.cliff_percent"}},
+                     {.rule = "plateau",
+                      .step = 2,
+                      .severity = Severity::warning,
+                      .says = "not measured: fabric.link_gbytes_per_s",
+                      .evidence = {"fabric.all_reduce.plateau_percent"}},
+                     unjudged("compress-not-overlapped", 1, "not measured: fact compression")};
+  Series& sweep = report.series["sweep.all_reduce"];
+  sweep.name = "sweep.all_reduce";
+  sweep.columns = {"bytes",
+                   "count",
+                   "type",
+                   "n",
+                   "p10_us",
+                   "p50_us",
+                   "p90_us",
+                   "p99_us",
+                   "algbw_gbytes_per_s",
+                   "busbw_gbytes_per_s",
+                   "wrong",
+                   "startup_share_percent",
+                   "source",
+                   "ranks"};
+  struct Size {
+    std::int64_t bytes;
+    double us, share;
+  };
+  for (const auto& [bytes, us, share] : {Size{1024, 38.5, 99}, Size{4096, 40.2, 95}, Size{16384, 46.1, 83},
+                                         Size{65536, 210.4, 18}, Size{262144, 230, 17}, Size{1048576, 580, 7}}) {
+    const double bandwidth = static_cast<double>(bytes) / us * 1e-3;
+    sweep.rows.push_back({bytes, bytes / 4, "float", std::int64_t{10}, us * 0.9, us, us * 1.3, us * 2, bandwidth,
+                          bandwidth, std::int64_t{0}, share, "sweep", std::int64_t{2}});
+  }
+  report.series["fabric_fit"] = {
+      "fabric_fit",
+      {"operation", "type", "load", "from_bytes", "to_bytes", "alpha_us", "alpha_p05", "alpha_p95", "us_per_mib",
+       "us_per_mib_p05", "us_per_mib_p95", "bandwidth_gbytes_per_s", "half_size_bytes", "mape_percent", "n", "source"},
+      {{"all_reduce", "float", "", std::int64_t{1024}, std::int64_t{1048576}, 38.2, 36.1, 40.9, 512.4, 480.0, 530.5,
+        2.046, std::int64_t{78168}, 6.1, std::int64_t{60}, "sweep"}}};
+  report.series["fabric_cliffs"] = {"fabric_cliffs",
+                                    {"operation", "type", "load", "answer", "from_bytes", "to_bytes", "drop_percent",
+                                     "drop_p05", "drop_p95", "p_value", "n", "severity", "cause"},
+                                    {{"all_reduce", "float", "", "cliff", std::int64_t{65536}, std::int64_t{65536},
+                                      62.0, 55.0, 66.0, 0.00012, std::int64_t{10}, "severe", ""}}};
+  return report;
+}
+
 }  // namespace gradsync

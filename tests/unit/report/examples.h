@@ -15,4 +15,7 @@ Report healthy_report();
 // A trace of an unknown program: there is nothing to judge by.
 Report unmeasured_report();
 
+// A small sweep with one cliff, as the command sweep reports it.
+Report sweep_report();
+
 }  // namespace gradsync

@@ -1,0 +1,138 @@
+#include "src/commands/measure_fabric.h"
+
+#include <algorithm>
+
+#include "collectors/fabric/sweep_plan.h"
+#include "src/base/units.h"
+
+namespace gradsync {
+namespace {
+
+constexpr int kMoreRounds = 3;            // over what is not decided, before asking again
+constexpr std::size_t kVisitsAtOnce = 8;  // the time is looked at between
+
+class Leader {
+ public:
+  Leader(SweepSession& session, const SweepTask& task, const SweepLoop& loop)
+      : session_(session), task_(task), loop_(loop), began_(loop.clock()) {}
+
+  Result<SweptFabric> lead() {
+    const Result<std::vector<FabricCall>> planned = possible_calls();
+    if (!planned) return planned.error();
+    const std::vector<FabricCall>& calls = *planned;
+    if (calls.empty())
+      return Error{"nothing to sweep with", session_.facts()["backend"],
+                   std::string("it has none of these operations for ") + to_string(task_.type), "--type float", 3};
+    int rounds = 0;
+    while (rounds < task_.repeats && go_on()) {
+      tell_progress(rounds + 1, task_.repeats);
+      if (round(calls)) ++rounds;
+    }
+    decide(rounds);
+    if (samples_.empty()) return nothing();
+    note_repeats(rounds);
+    add_samples(samples_, swept_.series, task_.load);
+    swept_.seconds = static_cast<double>(passed().count()) * 1e-3;
+    return std::move(swept_);
+  }
+
+ private:
+  std::chrono::milliseconds passed() const { return loop_.clock() - began_; }
+  bool go_on() const { return !swept_.interrupted && !swept_.broken && passed().count() < task_.max_ms; }
+
+  void tell_progress(int round, int rounds) const {
+    if (loop_.progress) loop_.progress({round, rounds, passed()});
+  }
+
+  Result<std::vector<FabricCall>> possible_calls() {
+    SweepRequest request;
+    request.operations.clear();
+    request.type = task_.type;
+    request.ranks = session_.place().ranks;
+    request.min_bytes = request.max_bytes = task_.sizes.front();
+    request.extra_bytes = task_.sizes;
+    for (const FabricOperation operation : task_.operations)
+      if (session_.can(operation, task_.type))
+        request.operations.push_back(operation);
+      else
+        swept_.coverage.push_back({std::string("sweep of ") + to_string(operation), "", CoverageState::unavailable,
+                                   "this backend has no such operation for " + std::string(to_string(task_.type)), "",
+                                   0});
+    return plan_calls(request);
+  }
+
+  // One repeat of each, idle and beside the load. Whether all were made.
+  bool round(const std::vector<FabricCall>& calls) {
+    ++round_;
+    for (const bool loaded : {false, true}) {
+      if (loaded && task_.load.empty()) break;
+      const std::vector<SweepVisit> visits = plan_visits(calls, {1, 1, loaded, task_.seed + round_});
+      for (std::size_t at = 0; at < visits.size(); at += kVisitsAtOnce) {
+        if (!go_on()) return false;
+        const auto first = visits.begin() + static_cast<std::ptrdiff_t>(at);
+        visit({first, first + static_cast<std::ptrdiff_t>(std::min(kVisitsAtOnce, visits.size() - at))});
+      }
+    }
+    return go_on() || passed().count() >= task_.max_ms;
+  }
+
+  void visit(const std::vector<SweepVisit>& visits) {
+    Result<SweepMeasured> measured = session_.measure(visits);
+    if (!measured) {
+      swept_.broken = measured.error();
+      return;
+    }
+    samples_.insert(samples_.end(), measured->samples.begin(), measured->samples.end());
+    swept_.interrupted = measured->interrupted && passed().count() < task_.max_ms;  // else its own limit ended it
+  }
+
+  void decide(int rounds) {
+    if (rounds < task_.repeats || !loop_.undecided) return;
+    while (go_on()) {
+      SeriesSet so_far;
+      add_samples(samples_, so_far, task_.load);
+      const std::vector<FabricCall> calls = loop_.undecided(so_far);
+      if (calls.empty()) return;
+      for (int more = 0; more < kMoreRounds && go_on(); ++more) {
+        tell_progress(++rounds, 0);
+        round(calls);
+      }
+    }
+  }
+
+  Error nothing() const {
+    if (swept_.broken) return *swept_.broken;
+    if (swept_.interrupted) return {"stopped before anything was measured", "", "", "", 130};
+    return {"nothing was measured within", format_seconds(static_cast<double>(task_.max_ms) * 1e-3), "",
+            "a longer --max-time", 3};
+  }
+
+  void note_repeats(int rounds) {
+    if (rounds >= task_.repeats) return;
+    const std::string why = swept_.interrupted ? "it was stopped"
+                            : swept_.broken    ? swept_.broken->message()
+                                               : "the time of --max-time was up";
+    swept_.coverage.push_back({"repeats of the sweep", "", CoverageState::partial,
+                               std::to_string(rounds) + " of " + std::to_string(task_.repeats) +
+                                   " rounds over all sizes are complete: " + why,
+                               swept_.interrupted || swept_.broken ? "" : "--max-time 5min, or a smaller --max", 0});
+  }
+
+  SweepSession& session_;
+  const SweepTask& task_;
+  const SweepLoop& loop_;
+  std::chrono::milliseconds began_;
+  std::uint64_t round_ = 0;
+  std::vector<SweepSample> samples_;
+  SweptFabric swept_;
+};
+
+}  // namespace
+
+Result<SweptFabric> measure_fabric(SweepSession& session, const SweepTask& task, const SweepLoop& loop) {
+  Result<SweptFabric> swept = Leader(session, task, loop).lead();
+  session.end();
+  return swept;
+}
+
+}  // namespace gradsync

@@ -1,0 +1,180 @@
+// A profile as a report document, and back.
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+
+#include "src/base/file.h"
+#include "src/commands/profiles.h"
+#include "src/report/json.h"
+#include "version.h"
+
+namespace gradsync {
+namespace {
+
+constexpr double kMebibyte = 1 << 20;
+constexpr std::string_view kMeasuredAt = "sweep.at", kInterface = "interface", kLoads = "loads";
+const std::vector<std::string> kFitColumns{"operation", "type",     "load",      "from_bytes",
+                                           "to_bytes",  "alpha_us", "us_per_mib"};
+const std::vector<std::string> kLoadColumns{"algorithm", "device", "elements", "ms_p10", "ms_p50", "ms_p90"};
+
+// A table by the names of its columns.
+class Rows {
+ public:
+  explicit Rows(const Series& series) : series_(series) {}
+  std::optional<double> number(const std::vector<Cell>& row, std::string_view column) const {
+    const Cell* cell = find(row, column);
+    if (cell == nullptr) return std::nullopt;
+    if (const auto* whole = std::get_if<std::int64_t>(cell)) return static_cast<double>(*whole);
+    const auto* real = std::get_if<double>(cell);
+    return real != nullptr && std::isfinite(*real) ? std::optional(*real) : std::nullopt;
+  }
+  std::string text(const std::vector<Cell>& row, std::string_view column) const {
+    const Cell* cell = find(row, column);
+    const auto* words = cell == nullptr ? nullptr : std::get_if<std::string>(cell);
+    return words == nullptr ? "" : *words;
+  }
+
+ private:
+  const Cell* find(const std::vector<Cell>& row, std::string_view column) const {
+    const auto at = std::find(series_.columns.begin(), series_.columns.end(), column);
+    const auto index = static_cast<std::size_t>(at - series_.columns.begin());
+    return index < row.size() ? &row[index] : nullptr;
+  }
+  const Series& series_;
+};
+
+std::string fact_of(const Report& report, std::string_view name) {
+  const auto found = report.facts.find(std::string(name));
+  return found == report.facts.end() ? "" : found->second;
+}
+
+// Of several element types and sources of one operation, floats, else the first: an element's type changes what is
+// added, hardly what travels. What was measured beside a load is none of it.
+std::map<std::string, std::vector<FabricSegment>> segments_of(const Series& series) {
+  const Rows rows(series);
+  std::map<std::string, std::pair<std::string, std::string>> chosen;  // operation → type and source
+  for (const auto& row : series.rows) {
+    if (!rows.text(row, "load").empty()) continue;
+    const std::pair<std::string, std::string> of{rows.text(row, "type"), rows.text(row, "source")};
+    const auto [place, first] = chosen.try_emplace(rows.text(row, "operation"), of);
+    if (!first && place->second.first != "float" && of.first == "float") place->second = of;
+  }
+  std::map<std::string, std::vector<FabricSegment>> operations;
+  for (const auto& row : series.rows) {
+    const auto of = chosen.find(rows.text(row, "operation"));
+    if (of == chosen.end() || !rows.text(row, "load").empty() || rows.text(row, "type") != of->second.first ||
+        rows.text(row, "source") != of->second.second)
+      continue;
+    const auto from = rows.number(row, "from_bytes"), to = rows.number(row, "to_bytes");
+    const auto alpha = rows.number(row, "alpha_us"), slope = rows.number(row, "us_per_mib");
+    if (from && to && alpha && slope)
+      operations[of->first].push_back(
+          {static_cast<std::int64_t>(*from), static_cast<std::int64_t>(*to), *alpha, *slope / kMebibyte});
+  }
+  return operations;
+}
+
+std::vector<LoadProfile> loads_of(const Series& series) {
+  const Rows rows(series);
+  std::vector<LoadProfile> loads;
+  for (const auto& row : series.rows) {
+    const auto elements = rows.number(row, "elements"), p50 = rows.number(row, "ms_p50");
+    if (!elements || !p50) continue;
+    loads.push_back({rows.text(row, "algorithm"), rows.text(row, "device"), static_cast<std::int64_t>(*elements),
+                     rows.number(row, "ms_p10").value_or(*p50), *p50, rows.number(row, "ms_p90").value_or(*p50)});
+  }
+  return loads;
+}
+
+Profile profile_in(const Report& report) {
+  Profile profile;
+  profile.hosts = report.run.hosts;
+  std::sort(profile.hosts.begin(), profile.hosts.end());
+  profile.interface_name = fact_of(report, kInterface);
+  profile.backend = report.run.backend;
+  profile.ranks = report.run.ranks;
+  profile.versions = report.run.versions;
+  const std::optional<std::int64_t> of_all = utc_seconds(fact_of(report, kMeasuredAt));
+  const auto at = [&](const std::string& part) {
+    const auto own = utc_seconds(fact_of(report, std::string(kMeasuredAt) + "." + part));
+    if (own || of_all) profile.measured_at[part] = own ? *own : *of_all;
+  };
+  if (const auto fit = report.series.find("fabric_fit"); fit != report.series.end()) {
+    FabricFit fabric{"", profile.backend, profile.ranks, segments_of(fit->second)};
+    for (const auto& [operation, segments] : fabric.operations) at(operation);
+    if (!fabric.operations.empty()) profile.fabric = std::move(fabric);
+  }
+  if (const auto loads = report.series.find("load_profiles"); loads != report.series.end()) {
+    profile.loads = loads_of(loads->second);
+    if (!profile.loads.empty()) at(std::string(kLoads));
+  }
+  if (profile.fabric) profile.fabric->fingerprint = fingerprint_of(profile);
+  return profile;
+}
+
+}  // namespace
+
+std::string utc_text(std::int64_t seconds) {
+  const auto time = static_cast<std::time_t>(seconds);
+  std::tm parts{};
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", ::gmtime_r(&time, &parts));
+  return text;
+}
+
+std::optional<std::int64_t> utc_seconds(const std::string& text) {
+  std::tm parts{};
+  const char* end = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  if (end == nullptr || *end != '\0') return std::nullopt;
+  return ::timegm(&parts);
+}
+
+std::string profile_to_json(const Profile& profile) {
+  Report document;
+  document.tool.version = kVersion;
+  document.command = "profile";
+  document.run.hosts = profile.hosts;
+  document.run.ranks = profile.ranks;
+  document.run.backend = profile.backend;
+  document.run.versions = profile.versions;
+  if (!profile.interface_name.empty()) document.facts[std::string(kInterface)] = profile.interface_name;
+  for (const auto& [part, seconds] : profile.measured_at)
+    document.facts[std::string(kMeasuredAt) + "." + part] = utc_text(seconds);
+  if (profile.fabric) {
+    Series& fit = document.series["fabric_fit"] = {"fabric_fit", kFitColumns, {}};
+    for (const auto& [operation, segments] : profile.fabric->operations)
+      for (const FabricSegment& segment : segments)
+        fit.rows.push_back({operation, std::string("float"), std::string(), segment.from_bytes, segment.to_bytes,
+                            segment.alpha_us, segment.beta_us_per_byte * kMebibyte});
+  }
+  if (!profile.loads.empty()) {
+    Series& loads = document.series["load_profiles"] = {"load_profiles", kLoadColumns, {}};
+    for (const LoadProfile& load : profile.loads)
+      loads.rows.push_back({load.algorithm, load.device, load.elements, load.ms_p10, load.ms_p50, load.ms_p90});
+  }
+  return report_to_json(document);
+}
+
+Result<Profile> profile_from_json(std::string_view text, std::string_view origin) {
+  const Result<Report> document = report_from_json(text, origin);
+  if (!document) return document.error();
+  Profile profile = profile_in(*document);
+  if (!profile.fabric && profile.loads.empty())
+    return Error{"no profile in", std::string(origin), "it holds neither a fitted fabric nor reference loads",
+                 "gradsync-doctor sweep --ranks 2 --json FILE"};
+  return profile;
+}
+
+Result<Profile> read_profile(const std::filesystem::path& path) {
+  const Result<std::string> bytes = read_file(path, std::size_t{64} << 20);
+  if (!bytes) return bytes.error();
+  return profile_from_json(*bytes, path.string());
+}
+
+std::optional<Profile> profile_of(const Report& report) {
+  Profile profile = profile_in(report);
+  if (!profile.fabric && profile.loads.empty()) return std::nullopt;
+  return profile;
+}
+
+}  // namespace gradsync

@@ -1,0 +1,135 @@
+#include "src/commands/profiles.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+
+#include "src/base/file.h"
+#include "src/base/text.h"
+#include "src/commands/exit_status.h"
+
+namespace gradsync {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Empty where there is no home.
+fs::path profiles_folder() {
+  const char* state = std::getenv("XDG_STATE_HOME");
+  if (state != nullptr && *state == '/') return fs::path(state) / "gradsync-doctor" / "profiles";
+  const char* home = std::getenv("HOME");
+  if (home != nullptr && *home == '/') return fs::path(home) / ".local" / "state" / "gradsync-doctor" / "profiles";
+  return {};
+}
+
+Result<void> make_folder(const fs::path& folder) {
+  std::error_code ignored;
+  fs::create_directories(folder.parent_path(), ignored);
+  if (::mkdir(folder.c_str(), S_IRWXU) == 0 || (errno == EEXIST && fs::is_directory(folder, ignored))) return {};
+  return Error{"cannot make the folder", folder.string(), errno_text(errno), "set XDG_STATE_HOME to one that you own",
+               exit_status::kDoctorFailed};
+}
+
+// FNV-1a: names a file, nothing depends on its strength.
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
+
+// What was measured before and is not measured anew stays.
+void carry_over(const Profile& old, Profile& profile) {
+  if (old.fabric) {
+    if (!profile.fabric) profile.fabric = FabricFit{old.fabric->fingerprint, profile.backend, profile.ranks, {}};
+    profile.fabric->operations.insert(old.fabric->operations.begin(), old.fabric->operations.end());
+  }
+  for (const LoadProfile& load : old.loads) {
+    const auto same = [&](const LoadProfile& other) {
+      return other.algorithm == load.algorithm && other.device == load.device && other.elements == load.elements;
+    };
+    if (std::none_of(profile.loads.begin(), profile.loads.end(), same)) profile.loads.push_back(load);
+  }
+  profile.measured_at.insert(old.measured_at.begin(), old.measured_at.end());
+}
+
+std::string versus(const std::string& measured, const std::string& job) {
+  return "measured " + measured + ", this job " + job;
+}
+
+}  // namespace
+
+std::int64_t Profile::newest() const {
+  std::int64_t newest = 0;
+  for (const auto& [part, seconds] : measured_at) newest = std::max(newest, seconds);
+  return newest;
+}
+
+std::string why_not(const Profile& profile, const ProfileQuery& query) {
+  if (!query.hosts.empty() && profile.hosts != query.hosts)
+    return versus("on " + join(profile.hosts, ", "), "runs on " + join(query.hosts, ", "));
+  if (!query.backend.empty() && profile.backend != query.backend)
+    return versus("with " + (profile.backend.empty() ? "no backend" : profile.backend), "uses " + query.backend);
+  if (query.ranks > 0 && profile.ranks != query.ranks)
+    return versus("with " + std::to_string(profile.ranks) + " ranks", "has " + std::to_string(query.ranks));
+  if (!query.interface_name.empty() && !profile.interface_name.empty() &&
+      profile.interface_name != query.interface_name)
+    return versus("over " + profile.interface_name, "uses " + query.interface_name);
+  for (const auto& [name, version] : query.versions)
+    if (const auto own = profile.versions.find(name); own != profile.versions.end() && own->second != version)
+      return versus("with " + name + " " + own->second, "has " + version);
+  return "";
+}
+
+std::string fingerprint_of(const Profile& profile) {
+  std::string text = join(profile.hosts, ",") + "\n" + profile.interface_name + "\n" + profile.backend + "\n" +
+                     std::to_string(profile.ranks);
+  for (const auto& [name, version] : profile.versions) text.append("\n" + name).append(" " + version);
+  std::array<char, 24> digits{};
+  std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(hash_of(text)));
+  return digits.data();
+}
+
+Result<fs::path> save_profile(const Profile& profile) {
+  const fs::path folder = profiles_folder();
+  if (folder.empty())
+    return Error{"cannot save the profile", "", "neither XDG_STATE_HOME nor HOME names a folder", "",
+                 exit_status::kDoctorFailed};
+  if (const Result<void> made = make_folder(folder); !made) return made.error();
+  Profile whole = profile;
+  const fs::path path = folder / (fingerprint_of(profile) + ".json");
+  if (const Result<Profile> old = read_profile(path)) carry_over(*old, whole);
+  if (const Result<void> written = write_file(path, profile_to_json(whole)); !written) return written.error();
+  return path;
+}
+
+std::vector<Profile> saved_profiles() {
+  std::vector<fs::path> paths;
+  std::error_code error;
+  for (fs::directory_iterator entry(profiles_folder(), error), end; !error && entry != end; entry.increment(error))
+    if (entry->path().extension() == ".json") paths.push_back(entry->path());
+  std::sort(paths.begin(), paths.end());
+  std::vector<Profile> profiles;
+  for (const fs::path& path : paths)
+    if (Result<Profile> profile = read_profile(path)) profiles.push_back(std::move(*profile));
+  std::stable_sort(profiles.begin(), profiles.end(),
+                   [](const Profile& a, const Profile& b) { return a.newest() > b.newest(); });
+  return profiles;
+}
+
+std::optional<Profile> find_profile(const ProfileQuery& query) {
+  for (Profile& profile : saved_profiles())
+    if (profile.fabric && why_not(profile, query).empty()) return std::move(profile);
+  return std::nullopt;
+}
+
+std::vector<LoadProfile> saved_loads(const std::vector<std::string>& hosts) {
+  for (Profile& profile : saved_profiles())
+    if (!profile.loads.empty() && profile.hosts == hosts) return std::move(profile.loads);
+  return {};
+}
+
+}  // namespace gradsync
