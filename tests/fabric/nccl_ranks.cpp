@@ -55,7 +55,8 @@ int main(int argc, char** argv) {
   sweep.ranks = std::atoi(argv[1]);
   sweep.repeats = std::atoi(argv[2]);
   for (int i = 3; i < argc; ++i) sweep.bytes.push_back(std::strtoll(argv[i], nullptr, 10));
-  const auto ends = run_ranks(sweep.ranks, [&](int rank, RankStore& store) { return be_rank(sweep, rank, store); });
+  const auto program = [&](int rank, RankStore& store) { return be_rank(sweep, rank, store); };
+  const auto ends = run_ranks(sweep.ranks, program, std::chrono::seconds(570));
   std::printf("%-15s %-6s %12s %12s %12s %10s %8s\n%s", "operation", "type", "bytes", "launched us", "graph us",
               "busbw GB/s", "#wrong", ends[0].said.c_str());
   int status = 0;
