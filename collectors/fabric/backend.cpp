@@ -52,9 +52,12 @@ std::optional<ElementType> element_type(std::string_view word) { return value_of
 
 std::int64_t size_of(ElementType type) {
   switch (type) {
-    case ElementType::float32: return 4;
-    case ElementType::float16: return 2;
-    case ElementType::int8: return 1;
+    case ElementType::float32:
+      return 4;
+    case ElementType::float16:
+      return 2;
+    case ElementType::int8:
+      return 1;
   }
   return 1;
 }
