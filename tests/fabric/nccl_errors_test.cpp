@@ -119,6 +119,14 @@ TEST_CASE("a rank that falls silent: the limit of time, on all ranks, and none h
   }
 }
 
+TEST_CASE("NCCL blocks in a call, as it does when ranks connect late: the limit of time, and an abort frees it") {
+  const Variables hangs = {{"GSD_FAKE_NCCL_HANG_CALL", kFirstMeasured}};
+  const auto said = measure({.timeout_ms = 400, .of_rank = {{1, hangs}}});
+  CHECK(has(said[1], "error: no result of all_gather of 4000 bytes (float): NCCL did not launch it within 400 ms"));
+  const bool noticed = has(said[0], "not finished after 400 ms") || has(said[0], "remote process exited");
+  CHECK(noticed);
+}
+
 TEST_CASE("a rank that dies in the middle") {
   const auto ends = run_ranks(2, [](int rank, RankStore& store) -> std::string {
     use_fakes({});
@@ -136,7 +144,7 @@ TEST_CASE("a rank that dies in the middle") {
 
 TEST_CASE("ranks part, and one that does not come keeps nobody") {
   const auto said = run_fake_ranks({.timeout_ms = 300}, [](FabricBackend& backend, int rank, RankStore& store) {
-    const std::string measured = measure_once(backend, kCall);
+    std::string measured = measure_once(backend, kCall);
     const auto pids = store.exchange("pid", std::to_string(getpid()), 20'000);
     // rank 1 stays until rank 0 is gone, and its parent knows
     while (rank == 1 && kill(std::stoi((*pids)[0]), 0) == 0) usleep(1000);

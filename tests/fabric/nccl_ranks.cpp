@@ -18,9 +18,9 @@ std::string failed(const Error& error) {
 std::string table_line(const RankRow& row, int ranks, std::int64_t wrong) {
   char text[160];
   const double us = median_device_us(row);
-  std::snprintf(text, sizeof(text), "%-15s %-6s %12lld %12.2f %12.2f %10.3f %8lld\n", to_string(row.call.operation),
-                to_string(row.call.type), static_cast<long long>(row.call.elements * size_of(row.call.type)), us,
-                median_graph_us(row), bus_gbytes_per_s(row.call, ranks, us), static_cast<long long>(wrong));
+  std::snprintf(text, sizeof(text), "%-15s %-6s %12s %12.2f %12.2f %10.3f %8s\n", to_string(row.call.operation),
+                to_string(row.call.type), std::to_string(row.call.elements * size_of(row.call.type)).c_str(), us,
+                median_graph_us(row), bus_gbytes_per_s(row.call, ranks, us), std::to_string(wrong).c_str());
   return text;
 }
 
