@@ -45,6 +45,10 @@ class NcclBackend final : public FabricBackend {
 
  private:
   Result<void> enqueue();
+  Result<void> first_enqueue();
+  template <class Call>
+  Result<void> enqueue_within_limit(const Call& call);
+  NcclLaunch at() const;
   Result<void> healthy() const;
   Result<void> reserve();
   Result<void> fill_pattern();
@@ -99,10 +103,34 @@ Result<void> NcclBackend::healthy() const {
   return nccl_error(libraries_.nccl, status, describe(call_) + " failed", "");
 }
 
+NcclLaunch NcclBackend::at() const {
+  return {connection_.comm, connection_.device->stream(), send_.data(), receive_.data(), place_.rank, place_.ranks};
+}
+
+// NCCL may connect ranks when they first talk in some way, inside the call, and waits for them without a limit.
+template <class Call>
+Result<void> NcclBackend::enqueue_within_limit(const Call& call) {
+  const auto status =
+      call_within(place_.timeout_ms, [libraries = libraries_, device = connection_.device->index(), call] {
+        libraries.cuda.call.set_device(device);
+        return call(libraries.nccl);
+      });
+  if (!status)
+    return Error{
+        "no result of " + describe(call_), "",
+        "NCCL did not launch it within " + std::to_string(place_.timeout_ms) + " ms",
+        "another rank is not taking part or the network is stuck: see the other ranks' output, NCCL_DEBUG=INFO"};
+  if (*status == nccl::kSuccess) return {};
+  return nccl_error(libraries_.nccl, *status, describe(call_) + " failed", "");
+}
+
+Result<void> NcclBackend::first_enqueue() {
+  return enqueue_within_limit(
+      [call = call_, at = at()](const NcclLibrary& library) { return launch(library, call, at); });
+}
+
 Result<void> NcclBackend::enqueue() {
-  const nccl::Status status = launch(
-      libraries_.nccl, call_,
-      {connection_.comm, connection_.device->stream(), send_.data(), receive_.data(), place_.rank, place_.ranks});
+  const nccl::Status status = launch(libraries_.nccl, call_, at());
   if (status == nccl::kSuccess) return {};
   return nccl_error(libraries_.nccl, status, describe(call_) + " failed", "");
 }
@@ -133,9 +161,11 @@ Result<bool> NcclBackend::all_ranks(const Result<void>& mine) {
   float sum = 0;
   float* const flags = static_cast<float*>(flag_.data());
   if (auto in = device.copy_in(flags, &one, sizeof(one), waiting()); !in) return in.error();
-  const nccl::Status status = libraries_.nccl.call.all_reduce(flags, flags + 1, 1, nccl::kFloat32, nccl::kSum,
-                                                              connection_.comm, device.stream());
-  if (status != nccl::kSuccess) return nccl_error(libraries_.nccl, status, "ranks cannot agree", "");
+  auto summed =
+      enqueue_within_limit([flags, comm = connection_.comm, stream = device.stream()](const NcclLibrary& library) {
+        return library.call.all_reduce(flags, flags + 1, 1, nccl::kFloat32, nccl::kSum, comm, stream);
+      });
+  if (!summed) return summed.error();
   if (auto out = device.copy_out(&sum, flags + 1, sizeof(sum), waiting()); !out) return out.error();
   return sum == static_cast<float>(place_.ranks);
 }
@@ -164,7 +194,8 @@ Result<void> NcclBackend::prepare(const FabricCall& call) {
     return Error{"cannot prepare " + describe(call_), "", "another rank has no memory for it", "see its output"};
   if (auto filled = fill_pattern(); !filled) return broken(std::move(filled));
   // Once before the capture: NCCL connects ranks when they first talk, which a graph must not hold.
-  if (auto ran = connection_.device->time([this] { return enqueue(); }, waiting()); !ran) return broken(std::move(ran));
+  if (auto ran = connection_.device->time([this] { return first_enqueue(); }, waiting()); !ran)
+    return broken(std::move(ran));
   return can_capture_ ? broken(capture()) : Result<void>();
 }
 

@@ -39,7 +39,7 @@ Facts nccl_facts(const NcclLibraries& libraries, const NcclConnection& connectio
 }
 
 std::string ask_for_tuning_log(const std::string& path) {
-  const std::string own = path + "." + std::to_string(getpid());
+  std::string own = path + "." + std::to_string(getpid());
   // NOLINTBEGIN(concurrency-mt-unsafe): before there is another thread
   setenv("NCCL_DEBUG", "INFO", 1);
   setenv("NCCL_DEBUG_SUBSYS", "TUNING", 1);

@@ -78,13 +78,13 @@ TEST_CASE("ranks with different versions of NCCL, and a network interface that d
 }
 
 TEST_CASE("NCCL does not initialise: its own words, or the limit of time") {
-  const auto failed = measure({.timeout_ms = 1000, .of_rank = {{1, {{"GSD_FAKE_NCCL_FAIL_INIT", "2"}}}}});
+  const auto failed = measure({.timeout_ms = 2000, .of_rank = {{1, {{"GSD_FAKE_NCCL_FAIL_INIT", "2"}}}}});
   CHECK(has(failed[1],
             "error: NCCL cannot connect 2 ranks: unhandled system error (NCCL error 2), planted failure of the"));
   CHECK(has(failed[1], "NCCL_DEBUG=WARN"));
-  CHECK(has(failed[0], "error: NCCL cannot connect 2 ranks: not finished after 1000 ms"));
-  const auto hung = measure({.timeout_ms = 300, .all = {{"GSD_FAKE_NCCL_HANG_INIT", "1"}}});
-  for (const std::string& said : hung) CHECK(has(said, "not finished after 300 ms | NCCL_DEBUG=INFO"));
+  CHECK(has(failed[0], "error: NCCL cannot connect 2 ranks: not finished after 2000 ms"));
+  const auto hung = measure({.timeout_ms = 2000, .all = {{"GSD_FAKE_NCCL_HANG_INIT", "1"}}});
+  for (const std::string& said : hung) CHECK(has(said, "not finished after 2000 ms | NCCL_DEBUG=INFO"));
 }
 
 TEST_CASE("a call that fails: operation, size and NCCL's words; the others notice") {
@@ -111,12 +111,20 @@ TEST_CASE("a failure that comes later, while the GPU works, is seen on all ranks
 
 TEST_CASE("a rank that falls silent: the limit of time, on all ranks, and none hangs") {
   const Variables silent = {{"GSD_FAKE_NCCL_SILENT", kFirstMeasured}};
-  const auto said = measure({.ranks = 3, .timeout_ms = 500, .of_rank = {{2, silent}}});
+  const auto said = measure({.ranks = 3, .timeout_ms = 2000, .of_rank = {{2, silent}}});
   for (const std::string& one : said) {
-    const bool noticed = has(one, "error: no result of all_gather of 4000 bytes (float): not finished after 500 ms") ||
+    const bool noticed = has(one, "error: no result of all_gather of 4000 bytes (float): not finished after 2000 ms") ||
                          has(one, "remote process exited");  // the first to give up leaves the others alone
     CHECK(noticed);
   }
+}
+
+TEST_CASE("NCCL blocks in a call, as it does when ranks connect late: the limit of time, and an abort frees it") {
+  const Variables hangs = {{"GSD_FAKE_NCCL_HANG_CALL", kFirstMeasured}};
+  const auto said = measure({.timeout_ms = 2000, .of_rank = {{1, hangs}}});
+  CHECK(has(said[1], "error: no result of all_gather of 4000 bytes (float): NCCL did not launch it within 2000 ms"));
+  const bool noticed = has(said[0], "not finished after 2000 ms") || has(said[0], "remote process exited");
+  CHECK(noticed);
 }
 
 TEST_CASE("a rank that dies in the middle") {
@@ -135,8 +143,8 @@ TEST_CASE("a rank that dies in the middle") {
 }
 
 TEST_CASE("ranks part, and one that does not come keeps nobody") {
-  const auto said = run_fake_ranks({.timeout_ms = 300}, [](FabricBackend& backend, int rank, RankStore& store) {
-    const std::string measured = measure_once(backend, kCall);
+  const auto said = run_fake_ranks({.timeout_ms = 2000}, [](FabricBackend& backend, int rank, RankStore& store) {
+    std::string measured = measure_once(backend, kCall);
     const auto pids = store.exchange("pid", std::to_string(getpid()), 20'000);
     // rank 1 stays until rank 0 is gone, and its parent knows
     while (rank == 1 && kill(std::stoi((*pids)[0]), 0) == 0) usleep(1000);

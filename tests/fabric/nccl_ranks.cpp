@@ -18,9 +18,9 @@ std::string failed(const Error& error) {
 std::string table_line(const RankRow& row, int ranks, std::int64_t wrong) {
   char text[160];
   const double us = median_device_us(row);
-  std::snprintf(text, sizeof(text), "%-15s %-6s %12lld %12.2f %12.2f %10.3f %8lld\n", to_string(row.call.operation),
-                to_string(row.call.type), static_cast<long long>(row.call.elements * size_of(row.call.type)), us,
-                median_graph_us(row), bus_gbytes_per_s(row.call, ranks, us), static_cast<long long>(wrong));
+  std::snprintf(text, sizeof(text), "%-15s %-6s %12s %12.2f %12.2f %10.3f %8s\n", to_string(row.call.operation),
+                to_string(row.call.type), std::to_string(row.call.elements * size_of(row.call.type)).c_str(), us,
+                median_graph_us(row), bus_gbytes_per_s(row.call, ranks, us), std::to_string(wrong).c_str());
   return text;
 }
 
@@ -55,7 +55,8 @@ int main(int argc, char** argv) {
   sweep.ranks = std::atoi(argv[1]);
   sweep.repeats = std::atoi(argv[2]);
   for (int i = 3; i < argc; ++i) sweep.bytes.push_back(std::strtoll(argv[i], nullptr, 10));
-  const auto ends = run_ranks(sweep.ranks, [&](int rank, RankStore& store) { return be_rank(sweep, rank, store); });
+  const auto program = [&](int rank, RankStore& store) { return be_rank(sweep, rank, store); };
+  const auto ends = run_ranks(sweep.ranks, program, std::chrono::seconds(570));
   std::printf("%-15s %-6s %12s %12s %12s %10s %8s\n%s", "operation", "type", "bytes", "launched us", "graph us",
               "busbw GB/s", "#wrong", ends[0].said.c_str());
   int status = 0;

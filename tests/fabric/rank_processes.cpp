@@ -1,6 +1,7 @@
 #include "tests/fabric/rank_processes.h"
 
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -52,6 +53,7 @@ Child start(int rank, int ranks, const std::filesystem::path& folder, const Rank
   std::fflush(nullptr);
   const pid_t pid = fork();
   if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // no rank outlives a test that was stopped
     close(ends[0]);
     FileStore store(folder, rank, ranks);
     be_rank(rank, store, program, ends[1]);
@@ -115,13 +117,13 @@ Result<std::vector<std::string>> FileStore::exchange(std::string_view round, std
   return words;
 }
 
-std::vector<RankEnd> run_ranks(int ranks, const RankProgram& program) {
+std::vector<RankEnd> run_ranks(int ranks, const RankProgram& program, std::chrono::seconds limit) {
   const TemporaryFolder folder;
   std::vector<Child> children;
   for (int rank = 0; rank < ranks; ++rank) children.push_back(start(rank, ranks, folder.path(), program));
-  const auto limit = Clock::now() + std::chrono::seconds(60);
+  const auto until = Clock::now() + limit;
   std::vector<RankEnd> ends;
-  for (const Child& child : children) ends.push_back(finish(child, limit));
+  for (const Child& child : children) ends.push_back(finish(child, until));
   return ends;
 }
 

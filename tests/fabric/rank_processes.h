@@ -1,6 +1,7 @@
 // Ranks of a test: forked processes that meet through files in a folder, and what each of them said.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -26,13 +27,14 @@ class FileStore final : public RankStore {
 };
 
 struct RankEnd {
-  int status = 0;    // of its exit; 128 + signal when it was killed, also by us after a minute
+  int status = 0;    // of its exit; 128 + signal when it was killed, also by us at the limit
   std::string said;  // what the program returned
 };
 
 using RankProgram = std::function<std::string(int rank, RankStore& store)>;
 
 // By rank. Each process ends with 0 unless the program ends it.
-std::vector<RankEnd> run_ranks(int ranks, const RankProgram& program);
+std::vector<RankEnd> run_ranks(int ranks, const RankProgram& program,
+                               std::chrono::seconds limit = std::chrono::seconds(60));
 
 }  // namespace gradsync

@@ -92,6 +92,11 @@ void Communicator::abort() {
   changed_.notify_all();
 }
 
+void Communicator::wait_for_abort() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return is_aborted_; });
+}
+
 void Communicator::say_goodbye() {
   Message bye;
   bye.request = {Kind::bye, 0, rank_, ranks_};
@@ -104,8 +109,7 @@ bool Communicator::knobs_allow() {
   ++executed_;
   int status = 0;
   if (executed_ == knob("GSD_FAKE_NCCL_SILENT", 0)) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return is_aborted_; });
+    wait_for_abort();
     return false;
   }
   if (is_time("GSD_FAKE_NCCL_FAIL_LATER", executed_, status)) {

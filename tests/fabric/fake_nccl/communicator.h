@@ -36,6 +36,7 @@ class Communicator {
 
   void execute(const Operation& operation);
   void abort();
+  void wait_for_abort();
   void say_goodbye();  // blocks until all ranks have, as NCCL's own destruction does
   gradsync::nccl::Status status() const { return status_; }
   int ranks() const { return ranks_; }

@@ -103,7 +103,7 @@ class Hub {
 
 std::string start_hub() {
   static std::atomic<int> made{0};
-  const std::string name = "gsd-fake-nccl-" + std::to_string(getpid()) + "-" + std::to_string(made++);
+  std::string name = "gsd-fake-nccl-" + std::to_string(getpid()) + "-" + std::to_string(made++);
   const int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   socklen_t size = 0;
   const sockaddr_un address = address_of(name, size);

@@ -112,6 +112,10 @@ Status submit(Call call) {
   }
   if (fake::is_time("GSD_FAKE_NCCL_FAIL_CALL", number, status))
     return refuse(static_cast<Status>(status), "planted failure of call " + std::to_string(number));
+  if (number == fake::knob("GSD_FAKE_NCCL_HANG_CALL", 0)) {
+    communicator->wait_for_abort();
+    return kInternalError;
+  }
   if (const Status valid = check(*communicator, call); valid != kSuccess) return valid;
   log_choice(*communicator, call.kind, std::max(call.item.send_bytes, call.item.receive_bytes));
   if (group_depth > 0)
