@@ -64,6 +64,12 @@ class BenchCommand final : public Command {
         ->check(CLI::Range(2, 1024))
         ->type_name("N");
     app.add_flag("--feedback", feedback_, "with error feedback where a load can do without");
+    app.add_option("--half", half_, "what cast16 makes: fp16 or bf16")
+        ->check(CLI::IsMember({"fp16", "bf16"}))
+        ->type_name("TYPE");
+    app.add_option("--merge", merge_, "what param_server does with pushes: then-apply or apply-each")
+        ->check(CLI::IsMember({"then-apply", "apply-each"}))
+        ->type_name("HOW");
     declare_output(app, output_);
   }
 
@@ -91,6 +97,8 @@ class BenchCommand final : public Command {
     plan.repeats = repeats_;
     plan.ranks = ranks_;
     plan.options.feedback = feedback_ ? Feedback::residual : Feedback::none;
+    plan.options.half = half_ == "bf16" ? HalfFormat::bf16 : HalfFormat::fp16;
+    plan.options.merge = merge_ == "apply-each" ? Merge::apply_each : Merge::then_apply;
     const Result<double> percent = parse_percent(ratio_);
     if (!percent) return wrong("--ratio", ratio_, percent.error().why, "--ratio 1%");
     if (!(*percent > 0 && *percent <= 100))
@@ -159,10 +167,13 @@ class BenchCommand final : public Command {
     if (!algorithms_.empty()) words.insert(words.end(), {"--algo", join(algorithms_, ",")});
     words.insert(words.end(), {"--ratio", ratio_, "--threads", threads_});
     if (feedback_) words.emplace_back("--feedback");
+    if (half_ != "fp16") words.insert(words.end(), {"--half", half_});
+    if (merge_ != "then-apply") words.insert(words.end(), {"--merge", merge_});
     return words;
   }
 
-  std::string n_ = "25.6M", like_, device_ = "cpu", threads_ = "1", ratio_ = "1%";
+  std::string n_ = "25.6M", like_, device_ = "cpu", threads_ = "1", ratio_ = "1%", half_ = "fp16",
+              merge_ = "then-apply";
   std::vector<std::string> algorithms_;
   int repeats_ = 11, ranks_ = 4;
   bool feedback_ = false;

@@ -134,6 +134,9 @@ Report bench_report(const BenchPlan& plan, const BenchResult& result) {
   report.facts = {{"job", "none"},
                   {"bench", plan.device},
                   {"bench.instruction_set", kernels::instruction_set()},
+                  {"bench.half", plan.options.half == HalfFormat::fp16 ? "fp16" : "bf16"},
+                  {"bench.merge", plan.options.merge == Merge::then_apply ? "then-apply" : "apply-each"},
+                  {"bench.feedback", plan.options.feedback == Feedback::residual ? "yes" : "no"},
                   {"bench.threads", std::to_string(plan.options.threads)},
                   {"bench.ratio_percent", format_short(100 * plan.options.ratio)}};
   MetricSet metrics;

@@ -28,6 +28,8 @@ class WrongCalls(doctor.TestCase):
         (["--ratio", "0"], 2, ["--ratio"]),
         (["--ratio", "101%"], 2, ["--ratio", "101%"]),
         (["--ratio", "half"], 2, ["--ratio", "half"]),
+        (["--half", "fp8"], 2, ["--half", "fp8"]),
+        (["--merge", "never"], 2, ["--merge", "never"]),
         (["--ranks", "1"], 2, ["--ranks"]),
         (["--n", "1M", "--like", "x"], 2, ["--n", "--like"]),
         (["--like", "/nonexistent"], 3, ["/nonexistent", "No such file"]),
@@ -87,6 +89,12 @@ class Reports(doctor.TestCase):
         self.assertTrue(all(len(line) <= 50 for line in narrow.splitlines()), narrow)
         quiet = self.doctor("bench", *SMALL, "--algo", "cast8", "-q").stdout
         self.assertNotIn("cosine", quiet)
+
+    def test_variants_are_told(self):
+        report, _ = self.report("--algo", "cast16,param_server", "--half", "bf16", "--merge", "apply-each", "--feedback")
+        for fact, value in {"half": "bf16", "merge": "apply-each", "feedback": "yes"}.items():
+            self.assertEqual(value, report["facts"]["bench." + fact])
+        self.assertIn("--merge", report["run"]["command_line"])
 
     def test_sizes_of_a_job(self):
         report, _ = self.report("--algo", "cast16")
