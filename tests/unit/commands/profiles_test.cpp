@@ -156,6 +156,22 @@ TEST_CASE("the newest that fits is found; an operation that is not measured agai
   CHECK((folder.st_mode & 0777) == 0700);
 }
 
+TEST_CASE("reference loads of these hosts are found, those of others are not") {
+  const State state;
+  Profile loads;
+  loads.hosts = {"node1"};
+  loads.measured_at = {{"loads", kNoon}};
+  loads.loads = {{"cast16", "cpu", 1024, 1, 2, 3}};
+  REQUIRE(save_profile(loads));
+  loads.loads = {{"cast16", "cpu", 1024, 1, 4, 5}, {"cast8", "cpu", 1024, 1, 2, 3}};
+  loads.measured_at = {{"loads", kNoon + 1}};
+  REQUIRE(save_profile(loads));
+  REQUIRE(saved_loads({"node1"}).size() == 2);
+  CHECK(saved_loads({"node1"})[0].ms_p50 == 4);
+  CHECK(saved_loads({"node2"}).empty());
+  CHECK_FALSE(find_profile({}));  // no fabric
+}
+
 TEST_CASE("broken files among the profiles are passed over") {
   const State state;
   const Result<fs::path> saved = save_profile(two_ranks());
