@@ -86,7 +86,7 @@ TEST_CASE("a profile comes back as it was written") {
   CHECK(read->loads[0].ms_p50 == 1.75);
 }
 
-TEST_CASE("the report of a sweep is a profile: of floats, without load") {
+TEST_CASE("the report of a sweep is a profile: of floats, without load, where the fit is close to the times") {
   Report report;
   report.run.hosts = {"node1"};
   report.run.backend = "gloo";
@@ -94,11 +94,11 @@ TEST_CASE("the report of a sweep is a profile: of floats, without load") {
   report.facts["sweep.at"] = "2025-11-30T12:00:00Z";
   report.series["fabric_fit"] = {
       "fabric_fit",
-      {"operation", "type", "load", "from_bytes", "to_bytes", "alpha_us", "us_per_mib", "source"},
-      {{"all_reduce", "int8", "", std::int64_t{1024}, std::int64_t{4096}, 9.0, 1048.576, "sweep"},
-       {"all_reduce", "float", "", std::int64_t{1024}, std::int64_t{4096}, 40.0, 1048.576, "sweep"},
-       {"all_reduce", "float", "busy", std::int64_t{1024}, std::int64_t{4096}, 400.0, 1048.576, "sweep"},
-       {"broadcast", "float", "", std::int64_t{1024}, std::int64_t{4096}, std::nan(""), 1.0, "sweep"}}};
+      {"operation", "type", "load", "from_bytes", "to_bytes", "alpha_us", "us_per_mib", "mape_percent", "source"},
+      {{"all_reduce", "int8", "", std::int64_t{1024}, std::int64_t{4096}, 9.0, 1048.576, 2.0, "sweep"},
+       {"all_reduce", "float", "", std::int64_t{1024}, std::int64_t{4096}, 40.0, 1048.576, 2.0, "sweep"},
+       {"all_reduce", "float", "busy", std::int64_t{1024}, std::int64_t{4096}, 400.0, 1048.576, 2.0, "sweep"},
+       {"broadcast", "float", "", std::int64_t{1024}, std::int64_t{4096}, 4.0, 1.0, 43.0, "sweep"}}};
   const std::optional<Profile> profile = profile_of(report);
   REQUIRE(profile);
   const auto& segments = profile->fabric->operations.at("all_reduce");
