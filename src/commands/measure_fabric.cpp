@@ -8,8 +8,9 @@
 namespace gradsync {
 namespace {
 
-constexpr int kMoreRounds = 3;            // over what is not decided, before asking again
-constexpr std::size_t kVisitsAtOnce = 8;  // the time is looked at between
+constexpr int kMoreRounds = 3;  // over what is not decided, before asking again
+// The time is looked at between. A load is started and stopped around them, which is not worth it for one visit.
+constexpr std::size_t kVisitsAtOnce = 1, kLoadedVisitsAtOnce = 8;
 
 class Leader {
  public:
@@ -67,10 +68,11 @@ class Leader {
     for (const bool loaded : {false, true}) {
       if (loaded && task_.load.empty()) break;
       const std::vector<SweepVisit> visits = plan_visits(calls, {1, 1, loaded, task_.seed + round_});
-      for (std::size_t at = 0; at < visits.size(); at += kVisitsAtOnce) {
+      const std::size_t at_once = loaded ? kLoadedVisitsAtOnce : kVisitsAtOnce;
+      for (std::size_t at = 0; at < visits.size(); at += at_once) {
         if (!go_on()) return false;
         const auto first = visits.begin() + static_cast<std::ptrdiff_t>(at);
-        visit({first, first + static_cast<std::ptrdiff_t>(std::min(kVisitsAtOnce, visits.size() - at))});
+        visit({first, first + static_cast<std::ptrdiff_t>(std::min(at_once, visits.size() - at))});
       }
     }
     return go_on() || passed().count() >= task_.max_ms;

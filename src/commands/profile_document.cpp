@@ -3,6 +3,7 @@
 #include <cmath>
 #include <ctime>
 
+#include "analyzers/fabric_cost.h"
 #include "src/base/file.h"
 #include "src/commands/profiles.h"
 #include "src/report/json.h"
@@ -12,6 +13,7 @@ namespace gradsync {
 namespace {
 
 constexpr double kMebibyte = 1 << 20;
+constexpr const char* kProfile = "profile";
 constexpr std::string_view kMeasuredAt = "sweep.at", kInterface = "interface", kLoads = "loads";
 const std::vector<std::string> kFitColumns{"operation", "type",     "load",      "from_bytes",
                                            "to_bytes",  "alpha_us", "us_per_mib"};
@@ -48,30 +50,24 @@ std::string fact_of(const Report& report, std::string_view name) {
   return found == report.facts.end() ? "" : found->second;
 }
 
-// Of several element types and sources of one operation, floats, else the first: an element's type changes what is
-// added, hardly what travels. What was measured beside a load is none of it.
-std::map<std::string, std::vector<FabricSegment>> segments_of(const Series& series) {
+// Of a profile: what was chosen when it was saved.
+std::optional<FabricFit> kept_fit(const Series& series) {
   const Rows rows(series);
-  std::map<std::string, std::pair<std::string, std::string>> chosen;  // operation → type and source
+  FabricFit fit;
   for (const auto& row : series.rows) {
-    if (!rows.text(row, "load").empty()) continue;
-    const std::pair<std::string, std::string> of{rows.text(row, "type"), rows.text(row, "source")};
-    const auto [place, first] = chosen.try_emplace(rows.text(row, "operation"), of);
-    if (!first && place->second.first != "float" && of.first == "float") place->second = of;
-  }
-  std::map<std::string, std::vector<FabricSegment>> operations;
-  for (const auto& row : series.rows) {
-    const auto of = chosen.find(rows.text(row, "operation"));
-    if (of == chosen.end() || !rows.text(row, "load").empty() || rows.text(row, "type") != of->second.first ||
-        rows.text(row, "source") != of->second.second)
-      continue;
     const auto from = rows.number(row, "from_bytes"), to = rows.number(row, "to_bytes");
     const auto alpha = rows.number(row, "alpha_us"), slope = rows.number(row, "us_per_mib");
     if (from && to && alpha && slope)
-      operations[of->first].push_back(
+      fit.operations[rows.text(row, "operation")].push_back(
           {static_cast<std::int64_t>(*from), static_cast<std::int64_t>(*to), *alpha, *slope / kMebibyte});
   }
-  return operations;
+  return fit.operations.empty() ? std::nullopt : std::optional(fit);
+}
+
+std::optional<FabricFit> fit_in(const Report& report) {
+  const auto series = report.series.find("fabric_fit");
+  if (series == report.series.end()) return std::nullopt;
+  return report.command == kProfile ? kept_fit(series->second) : fabric_fit_of(report.series);
 }
 
 std::vector<LoadProfile> loads_of(const Series& series) {
@@ -99,10 +95,11 @@ Profile profile_in(const Report& report) {
     const auto own = utc_seconds(fact_of(report, std::string(kMeasuredAt) + "." + part));
     if (own || of_all) profile.measured_at[part] = own ? *own : *of_all;
   };
-  if (const auto fit = report.series.find("fabric_fit"); fit != report.series.end()) {
-    FabricFit fabric{"", profile.backend, profile.ranks, segments_of(fit->second)};
-    for (const auto& [operation, segments] : fabric.operations) at(operation);
-    if (!fabric.operations.empty()) profile.fabric = std::move(fabric);
+  if (std::optional<FabricFit> fit = fit_in(report)) {
+    fit->backend = profile.backend;
+    fit->ranks = profile.ranks;
+    for (const auto& [operation, segments] : fit->operations) at(operation);
+    profile.fabric = std::move(fit);
   }
   if (const auto loads = report.series.find("load_profiles"); loads != report.series.end()) {
     profile.loads = loads_of(loads->second);
@@ -132,7 +129,7 @@ std::optional<std::int64_t> utc_seconds(const std::string& text) {
 std::string profile_to_json(const Profile& profile) {
   Report document;
   document.tool.version = kVersion;
-  document.command = "profile";
+  document.command = kProfile;
   document.run.hosts = profile.hosts;
   document.run.ranks = profile.ranks;
   document.run.backend = profile.backend;
@@ -160,7 +157,8 @@ Result<Profile> profile_from_json(std::string_view text, std::string_view origin
   if (!document) return document.error();
   Profile profile = profile_in(*document);
   if (!profile.fabric && profile.loads.empty())
-    return Error{"no profile in", std::string(origin), "it holds neither a fitted fabric nor reference loads",
+    return Error{"no profile in", std::string(origin),
+                 "it holds neither a fit that is close to what was measured nor reference loads",
                  "gradsync-doctor sweep --ranks 2 --json FILE"};
   return profile;
 }

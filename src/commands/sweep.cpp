@@ -207,7 +207,12 @@ class SweepCommand final : public Command {
   // A profile that cannot be kept costs the next run something, not this one.
   static void save(const Report& report) {
     const std::optional<Profile> profile = profile_of(report);
-    if (!profile || profile->hosts.empty()) return;
+    if (!profile || !profile->fabric || profile->hosts.empty()) {
+      std::fprintf(stderr, "gradsync-doctor: not kept for run: %s\n",
+                   profile && profile->fabric ? "the names of the hosts are not known"
+                                              : "no fit is close enough to what was measured");
+      return;
+    }
     const Result<std::filesystem::path> saved = save_profile(*profile);
     if (saved)
       std::fprintf(stderr, "gradsync-doctor: kept for run: %s\n", saved->c_str());

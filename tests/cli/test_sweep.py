@@ -237,6 +237,9 @@ class RealRanks(SweepCase):
         self.assertEqual([], wrong)
         self.assertTrue(said)
         self.assertIn("all_reduce float   2 ranks   gloo", done.stdout)
+        if not any(row["mape_percent"] <= 10 for row in self.rows(report, "fabric_fit")):  # a busy machine
+            self.assertIn("not kept for run", done.stderr)
+            return
         [profile] = (self.folder / "state/gradsync-doctor/profiles").iterdir()
         self.assertIn(str(profile), done.stderr)
         self.assertEqual(0o700, profile.parent.stat().st_mode & 0o777)
@@ -295,7 +298,6 @@ class RealRanks(SweepCase):
 PYTHON = os.environ.get("GSD_TORCH_PYTHON")
 
 
-@needs_gloo
 @unittest.skipUnless(PYTHON, "no Python with torch was found (make test TORCH_PYTHON=/path/to/python)")
 class RunFindsIt(SweepCase):
     JOB = [str(doctor.ROOT / "samples/ddp_healthy.py"), "--steps", "25"]
@@ -304,7 +306,12 @@ class RunFindsIt(SweepCase):
         report, _ = self.run_job(PYTHON, *self.JOB)
         [entry] = self.coverage(report, "fabric profile")
         self.assertEqual("gradsync-doctor sweep --ranks 2 --backend gloo", entry["hint"])
-        self.assertEqual(0, self.sweep("--ranks", "2", "--max", "16K", "--repeat", "7", "--max-time", "20s").returncode)
+        kept = saved_sweep(smooth)
+        kept["command"], kept["run"]["hosts"] = "profile", [socket.gethostname()]
+        kept["series"] = [{"name": "fabric_fit", "columns": ["operation", "from_bytes", "to_bytes", "alpha_us", "us_per_mib"],
+                           "rows": [["all_reduce", 1024, 1 << 26, 40.0, 500.0]]}]
+        (self.folder / "state/gradsync-doctor/profiles").mkdir(parents=True)
+        self.write("state/gradsync-doctor/profiles/0123456789abcdef.json", kept)
         report, _ = self.run_job(PYTHON, *self.JOB, options=("-o", self.folder / "recording"))
         self.assertEqual([], self.coverage(report, "fabric profile"))
         self.assertIn("gloo, 2 ranks on " + socket.gethostname(), report["facts"]["fabric.profile"])

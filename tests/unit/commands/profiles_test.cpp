@@ -86,7 +86,7 @@ TEST_CASE("a profile comes back as it was written") {
   CHECK(read->loads[0].ms_p50 == 1.75);
 }
 
-TEST_CASE("the report of a sweep is a profile: of floats, without load") {
+TEST_CASE("the report of a sweep is a profile: of floats, without load, where the fit is close to the times") {
   Report report;
   report.run.hosts = {"node1"};
   report.run.backend = "gloo";
@@ -94,11 +94,11 @@ TEST_CASE("the report of a sweep is a profile: of floats, without load") {
   report.facts["sweep.at"] = "2025-11-30T12:00:00Z";
   report.series["fabric_fit"] = {
       "fabric_fit",
-      {"operation", "type", "load", "from_bytes", "to_bytes", "alpha_us", "us_per_mib", "source"},
-      {{"all_reduce", "int8", "", std::int64_t{1024}, std::int64_t{4096}, 9.0, 1048.576, "sweep"},
-       {"all_reduce", "float", "", std::int64_t{1024}, std::int64_t{4096}, 40.0, 1048.576, "sweep"},
-       {"all_reduce", "float", "busy", std::int64_t{1024}, std::int64_t{4096}, 400.0, 1048.576, "sweep"},
-       {"broadcast", "float", "", std::int64_t{1024}, std::int64_t{4096}, std::nan(""), 1.0, "sweep"}}};
+      {"operation", "type", "load", "from_bytes", "to_bytes", "alpha_us", "us_per_mib", "mape_percent", "source"},
+      {{"all_reduce", "int8", "", std::int64_t{1024}, std::int64_t{4096}, 9.0, 1048.576, 2.0, "sweep"},
+       {"all_reduce", "float", "", std::int64_t{1024}, std::int64_t{4096}, 40.0, 1048.576, 2.0, "sweep"},
+       {"all_reduce", "float", "busy", std::int64_t{1024}, std::int64_t{4096}, 400.0, 1048.576, 2.0, "sweep"},
+       {"broadcast", "float", "", std::int64_t{1024}, std::int64_t{4096}, 4.0, 1.0, 43.0, "sweep"}}};
   const std::optional<Profile> profile = profile_of(report);
   REQUIRE(profile);
   const auto& segments = profile->fabric->operations.at("all_reduce");
@@ -154,6 +154,22 @@ TEST_CASE("the newest that fits is found; an operation that is not measured agai
   struct stat folder {};
   REQUIRE(::stat(saved->parent_path().c_str(), &folder) == 0);
   CHECK((folder.st_mode & 0777) == 0700);
+}
+
+TEST_CASE("reference loads of these hosts are found, those of others are not") {
+  const State state;
+  Profile loads;
+  loads.hosts = {"node1"};
+  loads.measured_at = {{"loads", kNoon}};
+  loads.loads = {{"cast16", "cpu", 1024, 1, 2, 3}};
+  REQUIRE(save_profile(loads));
+  loads.loads = {{"cast16", "cpu", 1024, 1, 4, 5}, {"cast8", "cpu", 1024, 1, 2, 3}};
+  loads.measured_at = {{"loads", kNoon + 1}};
+  REQUIRE(save_profile(loads));
+  REQUIRE(saved_loads({"node1"}).size() == 2);
+  CHECK(saved_loads({"node1"})[0].ms_p50 == 4);
+  CHECK(saved_loads({"node2"}).empty());
+  CHECK_FALSE(find_profile({}));  // no fabric
 }
 
 TEST_CASE("broken files among the profiles are passed over") {
