@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "src/base/file.h"
+#include "src/base/host_name.h"
 #include "src/base/text.h"
 
 extern char** environ;
@@ -18,12 +19,6 @@ namespace gradsync {
 namespace {
 
 constexpr int kMostForks = 1024;
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
 
 std::string boot_id() {
   const Result<std::string> id = read_file("/proc/sys/kernel/random/boot_id");

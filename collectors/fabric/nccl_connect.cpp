@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "collectors/fabric/nccl_limit.h"
+#include "src/base/host_name.h"
 
 namespace gradsync {
 namespace {
@@ -34,11 +35,9 @@ Result<std::vector<std::string>> exchange(RankStore& store, const FabricPlace& p
 }
 
 std::string host_key() {
-  std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0) std::strcpy(name.data(), "?");
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
-  return std::string(name.data()) + "/" + boot;
+  return host_name() + "/" + boot;
 }
 
 Result<void> choose_interface(const std::string& name) {

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <ctime>
 #include <thread>
 
 #include "src/base/file.h"
@@ -14,6 +15,7 @@
 #include "src/commands/command.h"
 #include "src/commands/exit_status.h"
 #include "src/commands/output.h"
+#include "src/commands/profiles.h"
 #include "src/report/json.h"
 
 namespace gradsync {
@@ -70,6 +72,7 @@ class BenchCommand final : public Command {
     app.add_option("--merge", merge_, "what param_server does with pushes: then-apply or apply-each")
         ->check(CLI::IsMember({"then-apply", "apply-each"}))
         ->type_name("HOW");
+    app.add_flag("--no-save", no_save_, "do not keep the result as a profile for sweep");
     declare_output(app, output_);
   }
 
@@ -84,8 +87,11 @@ class BenchCommand final : public Command {
     if (!result) return print_error(result.error());
     Report report = bench_report(*plan, *result);
     report.run.command_line = words();
+    report.facts["sweep.at.loads"] = utc_text(std::time(nullptr));
     if (const Result<void> shown = show_report(report, output_); !shown) return print_error(shown.error());
-    return bench_status(*result);
+    const int status = bench_status(*result);
+    if (status == exit_status::kDone && !no_save_) keep_profile(report);
+    return status;
   }
 
  private:
@@ -177,6 +183,7 @@ class BenchCommand final : public Command {
   std::vector<std::string> algorithms_;
   int repeats_ = 11, ranks_ = 4;
   bool feedback_ = false;
+  bool no_save_ = false;
   OutputOptions output_;
 };
 

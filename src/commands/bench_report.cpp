@@ -10,6 +10,7 @@
 #include <set>
 
 #include "loads/cpu/kernels.h"
+#include "src/base/host_name.h"
 #include "src/base/text.h"
 #include "src/base/units.h"
 #include "src/commands/exit_status.h"
@@ -89,11 +90,6 @@ std::string verdict_text(const BenchPlan& plan, const BenchResult& result) {
   const std::size_t loads = plan.loads.size();
   return fmt::format("{} {} what {}: {} checks passed.", loads, loads == 1 ? "load does" : "loads do",
                      loads == 1 ? "it says" : "they say", result.checks.size());
-}
-
-std::string host_name() {
-  char name[256] = {};
-  return ::gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
 }
 
 // "[25600000, 1024]", "25600000,1024"

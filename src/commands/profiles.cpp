@@ -11,6 +11,7 @@
 #include "src/base/file.h"
 #include "src/base/text.h"
 #include "src/commands/exit_status.h"
+#include "src/commands/output.h"
 
 namespace gradsync {
 namespace {
@@ -104,6 +105,19 @@ Result<fs::path> save_profile(const Profile& profile) {
   if (const Result<Profile> old = read_profile(path)) carry_over(*old, whole);
   if (const Result<void> written = write_file(path, profile_to_json(whole)); !written) return written.error();
   return path;
+}
+
+void keep_profile(const Report& report) {
+  const std::optional<Profile> profile = profile_of(report);
+  if (!profile || profile->hosts.empty()) {
+    std::fprintf(stderr, "gradsync-doctor: not kept for later runs: %s\n",
+                 profile ? "the names of the hosts are not known" : "nothing was measured closely enough");
+    return;
+  }
+  if (const Result<fs::path> saved = save_profile(*profile))
+    std::fprintf(stderr, "gradsync-doctor: kept for later runs: %s\n", saved->c_str());
+  else
+    print_error(saved.error());
 }
 
 std::vector<Profile> saved_profiles() {

@@ -53,6 +53,9 @@ std::optional<Profile> profile_of(const Report& report);
 
 // The file it went to. Error: no home folder, or it cannot be written.
 Result<std::filesystem::path> save_profile(const Profile& profile);
+// Saves what profile_of() finds, and says on stderr where, or why not: a profile that cannot be kept costs the next run
+// something, not this one.
+void keep_profile(const Report& report);
 // All that can be read, newest first.
 std::vector<Profile> saved_profiles();
 // The newest that fits and holds a fabric.

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "src/base/file.h"
+#include "src/base/host_name.h"
 #include "src/report/json.h"
 
 namespace gradsync {
@@ -19,10 +20,9 @@ namespace {
 constexpr std::array<const char*, 5> kFolders{"hello", "events", "windows", "series", "profiles"};
 
 // As the writers name their files: <host>-<pid>….
+// Also part of file names.
 std::string own_host() {
-  char host[64] = {};
-  if (::gethostname(host, sizeof host - 1) != 0) return "unknown";
-  std::string name(host);
+  std::string name = host_name();
   std::replace(name.begin(), name.end(), '/', '_');
   return name;
 }

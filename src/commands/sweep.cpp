@@ -13,6 +13,7 @@
 #include "analyzers/find_cliffs.h"
 #include "collectors/fabric/links.h"
 #include "src/base/file.h"
+#include "src/base/host_name.h"
 #include "src/commands/background_load.h"
 #include "src/commands/command.h"
 #include "src/commands/exit_status.h"
@@ -40,11 +41,6 @@ std::vector<std::string> own_arguments() {
   const auto verb = std::find(arguments.begin(), arguments.end(), "sweep");
   if (verb != arguments.end()) arguments.erase(arguments.begin(), verb + 1);
   return arguments;
-}
-
-std::string own_host() {
-  std::array<char, 256> host{};
-  return ::gethostname(host.data(), host.size() - 1) == 0 ? host.data() : "unknown";
 }
 
 std::chrono::milliseconds steady_now() {
@@ -168,8 +164,8 @@ class SweepCommand final : public Command {
     end_progress();
     if (!swept) return print_error(swept.error());
     return tell(std::move(*swept),
-                {(*session)->place(), (*session)->facts(), own_arguments(), own_host(), began, read_links("/"),
-                 messages_, job_ranks_, loads_.empty() ? saved_loads({own_host()}) : loads_},
+                {(*session)->place(), (*session)->facts(), own_arguments(), host_name(), began, read_links("/"),
+                 messages_, job_ranks_, loads_.empty() ? saved_loads({host_name()}) : loads_},
                 rules, stop);
   }
 
@@ -200,24 +196,8 @@ class SweepCommand final : public Command {
     const Report report = sweep_report(std::move(swept), setting, rules);
     const int shown = show(report);
     if (broken) return print_error(*broken);
-    if (whole && !no_save_) save(report);
+    if (whole && !no_save_) keep_profile(report);
     return whole ? shown : exit_status::kSignalBase + (stop.number() != 0 ? stop.number() : SIGINT);
-  }
-
-  // A profile that cannot be kept costs the next run something, not this one.
-  static void save(const Report& report) {
-    const std::optional<Profile> profile = profile_of(report);
-    if (!profile || !profile->fabric || profile->hosts.empty()) {
-      std::fprintf(stderr, "gradsync-doctor: not kept for run: %s\n",
-                   profile && profile->fabric ? "the names of the hosts are not known"
-                                              : "no fit is close enough to what was measured");
-      return;
-    }
-    const Result<std::filesystem::path> saved = save_profile(*profile);
-    if (saved)
-      std::fprintf(stderr, "gradsync-doctor: kept for run: %s\n", saved->c_str());
-    else
-      print_error(saved.error());
   }
 
   int read_logs(const RuleSet& rules) const {

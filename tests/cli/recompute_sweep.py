@@ -14,7 +14,7 @@ import statistics
 import sys
 from fractions import Fraction
 
-REACH, FEWEST, MOST, LEAST_DROP, LEVEL = 3, 7, 64, 0.10, 0.05
+REACH, FEWEST, MOST, LEAST_DROP, LEVEL = 3, 7, 48, 0.10, 0.002
 
 
 def rows_of(report, name):
@@ -78,8 +78,8 @@ def pairs_of(curve):
 
 def level_of(curve):
     """Asked again with more repeats, the family's level shrinks with their square."""
-    fewest = min(min(len(times), MOST) for times in curve.values() if len(times) >= FEWEST)
-    return LEVEL / max(1.0, fewest / 10) ** 2
+    most = max(min(len(times), MOST) for times in curve.values() if len(times) >= FEWEST)
+    return LEVEL / max(1.0, most / 10) ** 2
 
 
 def jumps(times):
