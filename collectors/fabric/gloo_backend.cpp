@@ -8,7 +8,9 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "collectors/fabric/gloo_calls.h"
 #include "collectors/fabric/gloo_connect.h"
@@ -85,6 +87,7 @@ class GlooBackend final : public FabricBackend {
   Error failed(const std::exception& error) const;
   std::size_t bytes_of(std::int64_t elements) const { return static_cast<std::size_t>(elements * size_of(now_.type)); }
   void* result() const;
+  void fill_sent();
 
   WithoutPipeSignal no_signal_;  // outlives the connections
   FabricPlace place_;
@@ -92,7 +95,6 @@ class GlooBackend final : public FabricBackend {
   Pages send_, receive_;
   FabricCall now_;
   GlooCall call_;
-  unsigned salt_ = 0;
 };
 
 Result<void> GlooBackend::connect(const FabricPlace& place, RankStore& store) {
@@ -126,12 +128,13 @@ Error GlooBackend::failed(const std::exception& error) const {
 Result<void> GlooBackend::prepare(const FabricCall& call) {
   call_ = nullptr;
   now_ = call;
-  const BufferSizes sizes = buffer_sizes(call, place_.ranks);
-  for (const auto& [pages, elements] : {std::pair(&send_, sizes.send), std::pair(&receive_, sizes.receive)})
+  const std::int64_t received = elements_received(call, place_.ranks);
+  for (const auto& [pages, elements] :
+       {std::pair(&send_, elements_sent(call, place_.ranks)), std::pair(&receive_, received)})
     if (const int error = pages->at_least(bytes_of(elements)); error != 0)
       return Error{"no memory for", subject(), errno_text(error), "a smaller --max", 3};
-  fill_sent(send_.get(), call, {place_.rank, place_.ranks, salt_});
-  std::memset(receive_.get(), 0, bytes_of(sizes.receive));  // pages are there before the first timed call
+  fill_sent();
+  std::memset(receive_.get(), 0, bytes_of(received));  // pages are there before the first timed call
   try {
     call_ = prepare_gloo_call(gloo_.context, call, {send_.get(), receive_.get()});
   } catch (const std::exception& error) {
@@ -157,17 +160,22 @@ void* GlooBackend::result() const {
   return is_root ? send_.get() : receive_.get();
 }
 
+void GlooBackend::fill_sent() {
+  const std::vector<std::byte> sent = Pattern(now_, place_.rank, place_.ranks).sent();
+  std::memcpy(send_.get(), sent.data(), sent.size());
+}
+
 Result<std::int64_t> GlooBackend::count_wrong() {
-  constexpr int kPoison = 0x7f;  // no value of the pattern in any type
-  const PatternPlace place{place_.rank, place_.ranks, ++salt_};
-  std::memset(receive_.get(), kPoison, bytes_of(buffer_sizes(now_, place_.ranks).receive));
-  fill_sent(send_.get(), now_, place);
+  const std::size_t bytes = bytes_of(elements_received(now_, place_.ranks));
+  std::memset(receive_.get(), std::to_integer<int>(Pattern::kGuard), bytes);  // what an earlier call left is no result
+  fill_sent();
   try {
     call_();
   } catch (const std::exception& error) {
     return failed(error);
   }
-  return count_wrong_received(result(), now_, place);
+  const std::span<const std::byte> got(static_cast<const std::byte*>(result()), bytes);
+  return Pattern(now_, place_.rank, place_.ranks).count_wrong(got, {});
 }
 
 }  // namespace

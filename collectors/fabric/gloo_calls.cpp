@@ -93,8 +93,8 @@ GlooCall send_recv(const Context& context, const Buffers<T>& buffers) {
 
 template <class T>
 GlooCall call_of(const Context& context, const FabricCall& call, const GlooBuffers& memory) {
-  const BufferSizes sizes = buffer_sizes(call, context->size);
-  const Buffers<T> buffers{static_cast<T*>(memory.send), static_cast<T*>(memory.receive), sizes.send, sizes.receive};
+  const Buffers<T> buffers{static_cast<T*>(memory.send), static_cast<T*>(memory.receive),
+                           elements_sent(call, context->size), elements_received(call, context->size)};
   switch (call.operation) {
     case FabricOperation::all_reduce:
       return all_reduce(context, buffers);

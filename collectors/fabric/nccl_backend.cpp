@@ -12,7 +12,7 @@
 #include "collectors/fabric/nccl_graph.h"
 #include "collectors/fabric/nccl_launch.h"
 #include "collectors/fabric/nccl_limit.h"
-#include "collectors/fabric/nccl_pattern.h"
+#include "collectors/fabric/pattern.h"
 
 namespace gradsync {
 namespace {
@@ -179,7 +179,7 @@ Result<void> NcclBackend::reserve() {
 }
 
 Result<void> NcclBackend::fill_pattern() {
-  const auto pattern = NcclPattern(call_, place_.rank, place_.ranks).sent();
+  const auto pattern = Pattern(call_, place_.rank, place_.ranks).sent();
   return connection_.device->copy_in(send_.data(), pattern.data(), pattern.size(), waiting());
 }
 
@@ -238,7 +238,7 @@ Result<std::int64_t> NcclBackend::count_wrong() {
   CudaDevice& device = *connection_.device;
   const auto bytes = static_cast<std::size_t>(elements_received(call_, place_.ranks) * size_of(call_.type));
   if (auto filled = fill_pattern(); !filled) return broken(Count(filled.error()));
-  const int guard = std::to_integer<int>(NcclPattern::kGuard);
+  const int guard = std::to_integer<int>(Pattern::kGuard);
   if (auto filled = device.fill(receive_.data(), guard, bytes + kGuardBytes); !filled)
     return broken(Count(filled.error()));
   if (auto ran = device.time([this] { return enqueue(); }, waiting()); !ran) return broken(Count(ran.error()));
@@ -246,7 +246,7 @@ Result<std::int64_t> NcclBackend::count_wrong() {
   if (auto out = device.copy_out(received.data(), receive_.data(), received.size(), waiting()); !out)
     return broken(Count(out.error()));
   const std::span<const std::byte> all(received);
-  return NcclPattern(call_, place_.rank, place_.ranks).count_wrong(all.first(bytes), all.subspan(bytes));
+  return Pattern(call_, place_.rank, place_.ranks).count_wrong(all.first(bytes), all.subspan(bytes));
 }
 
 }  // namespace

@@ -1,149 +1,155 @@
 #include "collectors/fabric/pattern.h"
 
-#include <array>
-#include <cstddef>
+#include <algorithm>
+#include <bit>
+#include <cstring>
 
 namespace gradsync {
 namespace {
 
-constexpr unsigned kSummed = 4, kCopied = 64, kCopiedStep = 11;  // 11 and 64: 64 ranks differ from each other
-
-bool sums(FabricOperation operation) {
+bool adds_up(FabricOperation operation) {
   return operation == FabricOperation::all_reduce || operation == FabricOperation::reduce_scatter;
 }
 
-// IEEE half of a whole number up to 2048.
-std::uint16_t half_of(unsigned value) {
+int largest_sum(ElementType type) {
+  switch (type) {
+    case ElementType::float16:
+      return 2048;
+    case ElementType::int8:
+      return 127;
+    case ElementType::float32:
+      break;
+  }
+  return 1 << 20;
+}
+
+int largest_modulus(ElementType type) {
+  switch (type) {
+    case ElementType::float16:
+      return 2048;
+    case ElementType::int8:
+      return 127;
+    case ElementType::float32:
+      break;
+  }
+  return 65521;
+}
+
+std::uint32_t hash(std::int64_t index) {
+  const auto mixed = static_cast<std::uint64_t>(index) * 0x9e3779b97f4a7c15ull;
+  return static_cast<std::uint32_t>(mixed >> 33);
+}
+
+// Whole numbers from 0 to 2048 are exact: sign 0, five bits of exponent (biased by 15), ten of fraction.
+std::uint32_t half_bits(int value) {
   if (value == 0) return 0;
-  unsigned exponent = 0;
-  while ((value >> (exponent + 1)) != 0) ++exponent;
-  const unsigned mantissa = exponent <= 10 ? (value << (10 - exponent)) & 0x3ff : (value >> (exponent - 10)) & 0x3ff;
-  return static_cast<std::uint16_t>((exponent + 15) << 10 | mantissa);
+  const int exponent = std::bit_width(static_cast<unsigned>(value)) - 1;
+  const unsigned fraction = exponent <= 10 ? static_cast<unsigned>(value) << (10 - exponent)
+                                           : static_cast<unsigned>(value) >> (exponent - 10);
+  return static_cast<unsigned>(exponent + 15) << 10 | (fraction & 0x3ff);
 }
 
-template <class T>
-T element(unsigned value) {
-  if constexpr (sizeof(T) == 2)
-    return half_of(value);
-  else
-    return static_cast<T>(value);
-}
-
-unsigned mix(std::int64_t index) {
-  const auto bits = static_cast<std::uint64_t>(index);
-  return static_cast<unsigned>(bits ^ (bits >> 6) ^ (bits >> 13));
-}
-
-// A stretch of a vector: element i is table[(mix(first + i) + shift) % m].
-template <class T>
-struct Stretch {
-  std::array<T, kCopied> table{};
-  unsigned mask = 0, shift = 0;
-  std::int64_t first = 0;
-
-  T at(std::int64_t index) const { return table[(mix(first + index) + shift) & mask]; }
-};
-
-template <class T>
-Stretch<T> sent_by(int rank, const FabricCall& call, unsigned salt, std::int64_t first) {
-  Stretch<T> stretch;
-  const bool summed = sums(call.operation);
-  stretch.mask = (summed ? kSummed : kCopied) - 1;
-  stretch.shift = salt + static_cast<unsigned>(rank) * (summed ? 1 : kCopiedStep);
-  stretch.first = first;
-  for (unsigned value = 0; value <= stretch.mask; ++value) stretch.table[value] = element<T>(value);
-  return stretch;
-}
-
-// The sum over ranks of ((x + rank) mod 4) depends on x mod 4 alone.
-template <class T>
-Stretch<T> sum_of_all(const PatternPlace& place, std::int64_t first) {
-  Stretch<T> stretch;
-  stretch.mask = kSummed - 1;
-  stretch.shift = place.salt;
-  stretch.first = first;
-  for (unsigned x = 0; x < kSummed; ++x) {
-    unsigned sum = 0;
-    for (int rank = 0; rank < place.ranks; ++rank) sum += (x + static_cast<unsigned>(rank)) % kSummed;
-    stretch.table[x] = element<T>(sum);
-  }
-  return stretch;
-}
-
-template <class T>
-std::int64_t differing(const T* got, std::int64_t elements, const Stretch<T>& expected) {
+template <class Element>
+std::int64_t differing(std::span<const std::byte> received, const auto& expected) {
   std::int64_t wrong = 0;
-  for (std::int64_t index = 0; index < elements; ++index) wrong += got[index] != expected.at(index) ? 1 : 0;
-  return wrong;
-}
-
-template <class T>
-std::int64_t count_wrong(const T* got, const FabricCall& call, const PatternPlace& place) {
-  const std::int64_t all = call.elements, part = all / place.ranks;
-  const auto from = [&](int rank, std::int64_t first) { return sent_by<T>(rank, call, place.salt, first); };
-  std::int64_t wrong = 0;
-  switch (call.operation) {
-    case FabricOperation::all_reduce:
-      return differing(got, all, sum_of_all<T>(place, 0));
-    case FabricOperation::reduce_scatter:
-      return differing(got, part, sum_of_all<T>(place, part * place.rank));
-    case FabricOperation::broadcast:
-      return differing(got, all, from(0, 0));
-    case FabricOperation::send_recv:
-      return differing(got, all, from((place.rank + place.ranks - 1) % place.ranks, 0));
-    case FabricOperation::all_gather:
-      for (int rank = 0; rank < place.ranks; ++rank) wrong += differing(got + rank * part, part, from(rank, 0));
-      return wrong;
-    case FabricOperation::all_to_all:
-      for (int rank = 0; rank < place.ranks; ++rank)
-        wrong += differing(got + rank * part, part, from(rank, part * place.rank));
-      return wrong;
+  const auto elements = static_cast<std::int64_t>(received.size() / sizeof(Element));
+  for (std::int64_t i = 0; i < elements; ++i) {
+    Element element;
+    std::memcpy(&element, received.data() + i * sizeof(Element), sizeof(Element));
+    if (element != static_cast<Element>(expected(i))) ++wrong;
   }
   return wrong;
-}
-
-template <class T>
-void fill(T* buffer, std::int64_t elements, const Stretch<T>& stretch) {
-  for (std::int64_t index = 0; index < elements; ++index) buffer[index] = stretch.at(index);
 }
 
 }  // namespace
 
-BufferSizes buffer_sizes(const FabricCall& call, int ranks) {
-  const std::int64_t all = call.elements, part = all / ranks;
-  switch (call.operation) {
-    case FabricOperation::all_gather:
-      return {part, all};
+std::int64_t elements_sent(const FabricCall& call, int ranks) {
+  return call.operation == FabricOperation::all_gather ? call.elements / ranks : call.elements;
+}
+
+std::int64_t elements_received(const FabricCall& call, int ranks) {
+  return call.operation == FabricOperation::reduce_scatter ? call.elements / ranks : call.elements;
+}
+
+Pattern::Pattern(const FabricCall& call, int rank, int ranks) : call_(call), rank_(rank), ranks_(ranks) {
+  if (!adds_up(call.operation)) {
+    modulus_ = largest_modulus(call.type);
+    return;
+  }
+  const int limit = largest_sum(call.type);
+  if (ranks > limit) {
+    limit_ = limit;
+    modulus_ = ranks;
+    sums_.assign(static_cast<std::size_t>(ranks), limit);  // each residue occurs once among the ranks
+    return;
+  }
+  modulus_ = std::min(limit / ranks, 60) + 1;
+  for (int first = 0; first < modulus_; ++first) {
+    int sum = 0;
+    for (int of_rank = 0; of_rank < ranks; ++of_rank) sum += (first + of_rank) % modulus_;
+    sums_.push_back(sum);
+  }
+}
+
+int Pattern::residue(int of_rank, std::int64_t index) const {
+  return static_cast<int>((static_cast<std::int64_t>(hash(index)) + of_rank) % modulus_);
+}
+
+int Pattern::shown(int residue) const { return limit_ > 0 ? static_cast<int>(residue < limit_) : residue; }
+
+int Pattern::value(int of_rank, std::int64_t index) const { return shown(residue(of_rank, index)); }
+
+// Of element `index` of this rank's result.
+int Pattern::expected(std::int64_t index) const {
+  const std::int64_t block = call_.elements / ranks_;
+  switch (call_.operation) {
+    case FabricOperation::all_reduce:
+      return sums_[static_cast<std::size_t>(residue(0, index))];
     case FabricOperation::reduce_scatter:
-      return {all, part};
-    default:
-      return {all, all};
-  }
-}
-
-void fill_sent(void* buffer, const FabricCall& call, const PatternPlace& place) {
-  const std::int64_t elements = buffer_sizes(call, place.ranks).send;
-  const auto fill_as = [&]<class T>(T* typed) { fill(typed, elements, sent_by<T>(place.rank, call, place.salt, 0)); };
-  switch (call.type) {
-    case ElementType::float32:
-      return fill_as(static_cast<float*>(buffer));
-    case ElementType::float16:
-      return fill_as(static_cast<std::uint16_t*>(buffer));
-    case ElementType::int8:
-      return fill_as(static_cast<std::int8_t*>(buffer));
-  }
-}
-
-std::int64_t count_wrong_received(const void* buffer, const FabricCall& call, const PatternPlace& place) {
-  switch (call.type) {
-    case ElementType::float32:
-      return count_wrong(static_cast<const float*>(buffer), call, place);
-    case ElementType::float16:
-      return count_wrong(static_cast<const std::uint16_t*>(buffer), call, place);
-    case ElementType::int8:
-      return count_wrong(static_cast<const std::int8_t*>(buffer), call, place);
+      return sums_[static_cast<std::size_t>(residue(0, rank_ * block + index))];
+    case FabricOperation::all_gather:
+      return value(static_cast<int>(index / block), index % block);
+    case FabricOperation::all_to_all:
+      return value(static_cast<int>(index / block), rank_ * block + index % block);
+    case FabricOperation::broadcast:
+      return value(0, index);
+    case FabricOperation::send_recv:
+      return value((rank_ + ranks_ - 1) % ranks_, index);
   }
   return 0;
+}
+
+std::uint32_t Pattern::bits(int value) const {
+  if (call_.type == ElementType::float16) return half_bits(value);
+  if (call_.type == ElementType::int8) return static_cast<std::uint32_t>(value);
+  return std::bit_cast<std::uint32_t>(static_cast<float>(value));
+}
+
+std::vector<std::byte> Pattern::sent() const {
+  const auto size = static_cast<std::size_t>(size_of(call_.type));
+  const std::int64_t elements = elements_sent(call_, ranks_);
+  std::vector<std::byte> buffer(static_cast<std::size_t>(elements) * size);
+  for (std::int64_t i = 0; i < elements; ++i) {
+    const std::uint32_t element = bits(value(rank_, i));  // little-endian hosts: the low bytes come first
+    std::memcpy(buffer.data() + static_cast<std::size_t>(i) * size, &element, size);
+  }
+  return buffer;
+}
+
+std::int64_t Pattern::count_wrong(std::span<const std::byte> received, std::span<const std::byte> guard) const {
+  const auto wanted = [&](std::int64_t i) { return bits(expected(i)); };
+  std::int64_t wrong = std::count_if(guard.begin(), guard.end(), [](std::byte byte) { return byte != kGuard; });
+  const auto size = static_cast<std::int64_t>(received.size()) / size_of(call_.type);
+  wrong += std::max<std::int64_t>(0, elements_received(call_, ranks_) - size);
+  switch (call_.type) {
+    case ElementType::float32:
+      return wrong + differing<std::uint32_t>(received, wanted);
+    case ElementType::float16:
+      return wrong + differing<std::uint16_t>(received, wanted);
+    case ElementType::int8:
+      break;
+  }
+  return wrong + differing<std::uint8_t>(received, wanted);
 }
 
 }  // namespace gradsync

@@ -1,28 +1,52 @@
-// What ranks send, so that every element of a result can be checked: small whole numbers, exact in every type, in sums
-// over ranks too, that differ between neighbours, ranks and salts. Pure.
+// Pattern: what every rank sends, and so what every rank must receive, bit for bit. Pure.
 //
-//   value(rank, i, salt) = (mix(i) + salt + k × rank) mod m      m = 4 where ranks are summed, 64 where they are copied
+//   element i of rank r's vector = (hash(i) + r) mod M
+//
+// Small whole numbers: their sums are exact in the element's type in any order, so a single wrong bit counts. A block
+// at the wrong place, from the wrong rank or added twice gives other numbers.
+//
+//   sums       M − 1 = limit / ranks, at most 60; limit: half 2048 (its largest run of whole numbers), int8 127,
+//              float 2^20. More ranks than the limit: M = ranks, and 1 where the value is below the limit, else 0, so
+//              that each sum is the limit
+//   no sums    M = 2048 (half), 127 (int8), 65521 (float)
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "collectors/fabric/backend.h"
 
 namespace gradsync {
 
-struct PatternPlace {
-  int rank = 0, ranks = 2;
-  unsigned salt = 0;
-};
+// Elements of one rank's two buffers.
+std::int64_t elements_sent(const FabricCall& call, int ranks);
+std::int64_t elements_received(const FabricCall& call, int ranks);
 
-struct BufferSizes {
-  std::int64_t send = 0, receive = 0;  // elements of one rank
-};
-BufferSizes buffer_sizes(const FabricCall& call, int ranks);
+class Pattern {
+ public:
+  Pattern(const FabricCall& call, int rank, int ranks);
 
-// What `place.rank` sends in `call`: buffer_sizes().send elements.
-void fill_sent(void* buffer, const FabricCall& call, const PatternPlace& place);
-// Elements of what it received that are not what they must be.
-std::int64_t count_wrong_received(const void* buffer, const FabricCall& call, const PatternPlace& place);
+  std::vector<std::byte> sent() const;
+  // Elements of `received` that are not what they must be. Bytes behind them are those of `guard`: each that is not
+  // kGuard any more belongs to a write past the end, and counts.
+  std::int64_t count_wrong(std::span<const std::byte> received, std::span<const std::byte> guard) const;
+
+  static constexpr std::byte kGuard{0xa5};
+
+ private:
+  int value(int of_rank, std::int64_t index) const;
+  int expected(std::int64_t index) const;
+  int residue(int of_rank, std::int64_t index) const;
+  int shown(int residue) const;
+  std::uint32_t bits(int value) const;  // as an element of the call's type
+
+  FabricCall call_;
+  int rank_, ranks_;
+  int modulus_ = 1;
+  int limit_ = 0;          // values below it are 1, in sums of more ranks than the type can add up; 0: plain values
+  std::vector<int> sums_;  // by hash(i) mod M
+};
 
 }  // namespace gradsync
