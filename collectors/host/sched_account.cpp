@@ -62,6 +62,7 @@ void SchedAccount::add(const TraceEvent& event) {
                       {event.from, event.to, event.name_of_from(), event.name_of_to(), event.runnable, event.cpu});
       break;
     case TraceKind::waking:
+    case TraceKind::newborn:
       waits_.wakeup(event.at, event.to, event.name_of_to());
       break;
     case TraceKind::irq_entry:

@@ -166,7 +166,10 @@ void SchedTrace::process_until(Nanoseconds limit) {
   const auto end =
       std::find_if(pending_.begin(), pending_.end(), [limit](const TraceEvent& event) { return event.at > limit; });
   const std::lock_guard lock(mutex_);
-  for (auto event = pending_.begin(); event != end; ++event) account_.add(*event);
+  for (auto event = pending_.begin(); event != end; ++event) {
+    if (event->kind == TraceKind::newborn) adopt_newborn(*event);
+    account_.add(*event);
+  }
   pending_.erase(pending_.begin(), end);
 }
 
@@ -237,6 +240,19 @@ bool SchedTrace::adopt(std::int64_t pid) {
     return true;
   }
   return false;
+}
+
+// A child of the job belongs to it from its first moment, however soon it ends.
+void SchedTrace::adopt_newborn(const TraceEvent& event) {
+  if (options_.ancestor == 0) return;
+  const auto parent = processes_.find(event.current);
+  const bool by_job = parent != processes_.end() && pids_.contains(parent->second);
+  if (!by_job && event.current != options_.ancestor) return;
+  const std::int64_t told = status_number(options_.root / "proc", event.to, "\nTgid:");
+  const std::int64_t pid = told > 0 ? told : event.to;              // gone already
+  if (pid == options_.ancestor && !options_.with_ancestor) return;  // a thread of our own
+  processes_[event.to] = pid;
+  pids_.insert(pid);
 }
 
 // 0: of no process of the job.

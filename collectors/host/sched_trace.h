@@ -77,6 +77,7 @@ class SchedTrace {
   void switch_on(Nanoseconds now);
   void switch_off(Nanoseconds now);
   bool adopt(std::int64_t pid);
+  void adopt_newborn(const TraceEvent& event);
   std::int64_t process_of(std::int64_t tid);
   bool of_job(std::int64_t tid) const;
 

@@ -171,17 +171,18 @@ void add_topology_parts(const Topology& topology, RecordingParts& parts) {
       {"machine", "kind", "device", "address", "numa_node", "link_gts", "max_link_gts", "lanes", "max_lanes", "port"},
       {}};
   std::vector<std::string> degraded;
+  bool told = false;  // by any link
   for (const HostDevice& device : topology.devices) {
     const char* kind = device.kind == DeviceKind::gpu ? "gpu" : device.kind == DeviceKind::rdma ? "rdma" : "nic";
     series.rows.push_back({machine_name(), kind, device.name, device.address, number(device.numa_node),
                            number(device.link.speed_gts), number(device.link.max_speed_gts), number(device.link.width),
                            number(device.link.max_width), device.port});
+    told |= device.link.width.value_or(0) > 0 && device.link.max_width.has_value();
     if (device.link.narrow() || (device.link.slow() && device.kind != DeviceKind::gpu))
       degraded.push_back(link_text(device));
   }
   if (!series.rows.empty()) parts.series["topology"] = std::move(series);
-  if (!topology.devices.empty())
-    parts.facts["topology.narrow_links"] = degraded.empty() ? "none" : join(degraded, "; ");
+  if (told) parts.facts["topology.narrow_links"] = degraded.empty() ? "none" : join(degraded, "; ");
   if (topology.numa_nodes > 0) parts.facts["topology.numa_nodes"] = std::to_string(topology.numa_nodes);
   if (!topology.governors.empty()) parts.facts["topology.governor"] = join(topology.governors, ", ");
   if (!topology.irq_owners.empty()) parts.facts["topology.irq_owners"] = join(topology.irq_owners, ", ");

@@ -16,7 +16,7 @@ struct Wanted {
 constexpr Wanted kWanted[] = {
     {"sched/sched_switch", TraceKind::sched_switch, "prev_pid", "next_pid", "prev_comm", "next_comm", "prev_state"},
     {"sched/sched_waking", TraceKind::waking, "", "pid", "", "comm", ""},
-    {"sched/sched_wakeup_new", TraceKind::waking, "", "pid", "", "comm", ""},
+    {"sched/sched_wakeup_new", TraceKind::newborn, "", "pid", "", "comm", ""},
     {"irq/irq_handler_entry", TraceKind::irq_entry, "", "irq", "", "name", ""},
     {"irq/irq_handler_exit", TraceKind::irq_exit, "", "irq", "", "", ""},
     {"irq/softirq_entry", TraceKind::softirq_entry, "", "vec", "", "", ""},

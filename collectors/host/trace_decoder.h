@@ -15,7 +15,7 @@
 
 namespace gradsync {
 
-enum class TraceKind : std::uint8_t { sched_switch, waking, irq_entry, irq_exit, softirq_entry, softirq_exit };
+enum class TraceKind : std::uint8_t { sched_switch, waking, newborn, irq_entry, irq_exit, softirq_entry, softirq_exit };
 
 struct TraceEvent {
   Nanoseconds at = 0;

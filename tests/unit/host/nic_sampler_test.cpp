@@ -1,6 +1,9 @@
 #include "collectors/host/nic_sampler.h"
 
 #include <doctest/doctest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cmath>
 
@@ -101,4 +104,29 @@ TEST_CASE("many looks are thinned, the first and the last stay; no counters are 
   blind.add_parts(nothing);
   CHECK_FALSE(nothing.series.contains("nic"));
   CHECK(nothing.coverage.size() == 1);
+}
+
+TEST_CASE("loopback, live: what is sent is counted") {
+  const auto bytes = [] {
+    const NicCounters all = read_nic_counters("/");
+    const auto device = all.find("lo");
+    return device == all.end() ? std::uint64_t{0} : device->second.at("tx_bytes");
+  };
+  const int socket = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  REQUIRE(socket >= 0);
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof to;
+  if (::bind(socket, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0) {
+    MESSAGE("skipped: no loopback interface here");
+  } else {
+    REQUIRE(::getsockname(socket, reinterpret_cast<sockaddr*>(&to), &length) == 0);
+    const std::uint64_t before = bytes();
+    const std::string packet(1000, 'x');
+    for (int i = 0; i < 50; ++i)
+      ::sendto(socket, packet.data(), packet.size(), 0, reinterpret_cast<const sockaddr*>(&to), sizeof to);
+    CHECK(bytes() >= before + 50 * 1000);
+  }
+  ::close(socket);
 }
