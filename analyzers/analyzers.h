@@ -21,6 +21,9 @@ std::unique_ptr<Analyzer> make_observer();        // what watching cost
 std::unique_ptr<Analyzer> make_nccl_sweep();      // bandwidth and wrong results of size sweeps
 std::unique_ptr<Analyzer> make_nccl_transport();  // what NCCL uses between nodes, joined over its logs
 std::unique_ptr<Analyzer> make_irq_pressure();    // rate, time and balance of interrupts
+std::unique_ptr<Analyzer> make_nic_pressure();    // bytes per step on the wire, congestion, loss
+std::unique_ptr<Analyzer> make_host_join();       // exposed communication in which a thread had no CPU
+std::unique_ptr<Analyzer> make_host_pressure();   // stolen time, quotas, pressure of the machine
 std::unique_ptr<Analyzer> make_sched_delay();     // threads that could run and had no CPU
 std::unique_ptr<Analyzer> make_fingerprint();     // which exchanges are compressed, by what, and unknown kernels
 
