@@ -29,6 +29,7 @@ std::unique_ptr<Command> make_run_command();
 std::unique_ptr<Command> make_analyze_command();
 std::unique_ptr<Command> make_show_command();
 std::unique_ptr<Command> make_check_command();
+std::unique_ptr<Command> make_sched_command();
 std::unique_ptr<Command> make_explain_command();
 std::unique_ptr<Command> make_rules_command();
 

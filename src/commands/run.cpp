@@ -27,22 +27,10 @@
 #include "src/commands/rule_options.h"
 #include "version.h"
 
-extern char** environ;
-
 namespace gradsync {
 namespace {
 
 namespace fs = std::filesystem;
-
-Environment own_environment() {
-  Environment environment;
-  for (char** setting = environ; *setting != nullptr; ++setting) {
-    const std::string_view text = *setting;
-    const std::size_t equals = text.find('=');
-    if (equals != std::string_view::npos) environment[std::string(text.substr(0, equals))] = text.substr(equals + 1);
-  }
-  return environment;
-}
 
 std::string recording_name() {
   const std::time_t now = std::time(nullptr);
