@@ -54,7 +54,7 @@ struct CommSplit {
 struct CommSplits {
   std::map<std::pair<std::int64_t, std::int64_t>, CommSplit> by_step;  // rank, step
   bool wait_known = false, transfer_known = false;                     // of any stretch
-  bool host_known = false;                                             // some steps were traced by the host
+  bool host_known = false;                                             // the steps were traced by the host
   CommSplit of(const StepRow& row) const {
     const auto found = by_step.find({row[StepColumn::rank], row[StepColumn::step]});
     return found == by_step.end() ? CommSplit{} : found->second;
@@ -139,7 +139,10 @@ class AttributionAnalyzer final : public Analyzer {
   void conclude(const Summary& all, const Inputs& inputs, Conclusions& conclusions) const override {
     if (counted_steps(all).empty()) return;
     CommSplits splits = split_communication(all, LastArrivals(all, inputs.one_clock));
-    splits.host_known = all.find(kHostJoinTable) != nullptr;
+    const Series* joined = all.find(kHostJoinTable);
+    splits.host_known = joined != nullptr && std::any_of(joined->rows.begin(), joined->rows.end(), [](const auto& row) {
+                          return std::get<std::int64_t>(row.back()) != 0;
+                        });
     for (const int rank : ranks_in(all)) add_scope(all, rank, splits, conclusions);
     add_scope(all, -1, splits, conclusions);
     add_steps_series(all, splits, conclusions);

@@ -88,7 +88,8 @@ class HostJoinAnalyzer final : public Analyzer {
     for (const auto& row : table->rows) {
       if (std::get<std::int64_t>(row[0]) != rank) continue;
       const auto ns = static_cast<double>(std::get<std::int64_t>(row[3]));
-      by[std::get<std::string>(row[2])] += ns;
+      const std::string& who = std::get<std::string>(row[2]);
+      by[who.substr(0, who.rfind(':'))] += ns;  // a name's threads together
       if (ns > most) thread = std::get<std::string>(row[1]);
       most = std::max(most, ns);
     }

@@ -41,6 +41,8 @@ HostWaits::HostWaits(const RankTimeline& rank) : rank_(rank) {
       longest_ = std::max(longest_, event.duration());
   }
   windows_ = IntervalSet(std::move(windows));
+  all_traced_ = std::all_of(rank.steps.begin(), rank.steps.end(),
+                            [this](const StepSpan& step) { return !step.counted() || traced(step.interval()); });
   for (const LaneInfo& lane : rank.lanes)
     if (rank.training_lane && lane.id == *rank.training_lane) training_tid_ = lane.tid;
 }
@@ -79,9 +81,18 @@ void HostWaits::charge(const std::vector<Stretch>& stretches, const IntervalSet&
           return lane.tid == tid_of(by);
         }))
       own.push_back(stretch.interval);
-    by_[{std::string(rank_.name(*stretch.event)), std::string(by)}] += inside;
   }
   for (const auto& part : {irq, quota, own}) row.push_back(whole(intersect(set_of(part), exposed).length()));
+}
+
+// Who had the CPU while a thread was held up: the training thread anywhere, others inside the exposed communication.
+void HostWaits::name(const std::vector<Stretch>& stretches, const IntervalSet& exposed) {
+  for (const Stretch& stretch : stretches) {
+    const Nanoseconds counted =
+        stretch.training ? stretch.interval.end - stretch.interval.start : covered(exposed, stretch.interval);
+    if (counted > 0)
+      by_[{std::string(rank_.name(*stretch.event)), std::string(rank_.name(stretch.event->group))}] += counted;
+  }
 }
 
 void HostWaits::take(const StepSpan& step, StepActivity& seen) {
@@ -97,9 +108,12 @@ void HostWaits::take(const StepSpan& step, StepActivity& seen) {
   const IntervalSet elsewhere = subtract(set_of(training), exposed);
   std::vector<Cell> row{whole(rank_.rank), whole(step.number), whole(exposed.length()), whole(explained.length())};
   charge(all, exposed, row);
+  name(all, exposed);
   row.push_back(whole(elsewhere.length()));
   row.push_back(whole(step.end - step.start));
+  row.push_back(whole(all_traced_));
   rows_.push_back(std::move(row));
+  if (!all_traced_) return;
 
   const IntervalSet held = unite(explained, elsewhere);
   for (const StepClass one : {StepClass::compute, StepClass::compress, StepClass::decompress, StepClass::comm})
@@ -112,7 +126,7 @@ void HostWaits::take(const StepSpan& step, StepActivity& seen) {
 void HostWaits::write(Summary& summary) const {
   if (rows_.empty()) return;
   Series& join = summary.table(kHostJoinTable, {"rank", "step", "exposed_ns", "explained_ns", "irq_ns", "quota_ns",
-                                                "own_ns", "training_ns", "time_ns"});
+                                                "own_ns", "training_ns", "time_ns", "classed"});
   join.rows.insert(join.rows.end(), rows_.begin(), rows_.end());
   Series& held = summary.table(kHeldUpTable, {"rank", "thread", "by", "ns"});
   for (const auto& [who, ns] : by_) held.rows.push_back({whole(rank_.rank), who.first, who.second, whole(ns)});

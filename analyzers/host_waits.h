@@ -19,7 +19,7 @@ namespace gradsync {
 // A row for each step that a trace window covers as a whole: rank, step, exposed_ns (communication with nothing useful
 // beside it), explained_ns (its part in which a thread that drives it was held up), of that irq_ns, quota_ns (nobody
 // else had the CPU), own_ns (another thread of the same process had it); training_ns (the training thread held up
-// elsewhere).
+// elsewhere), time_ns, classed (1: the step has the class sched_irq).
 inline constexpr std::string_view kHostJoinTable = "host_join";
 // Who had the CPU meanwhile: rank, thread, by, ns.
 inline constexpr std::string_view kHeldUpTable = "held_up";
@@ -32,7 +32,8 @@ class HostWaits {
   explicit HostWaits(const RankTimeline& rank);
 
   // Takes the time in which threads were held up out of what the step computed and communicated, and makes it the class
-  // sched_irq. Steps that no window covers, and those judged by the device, stay as they are.
+  // sched_irq: where every counted step is covered, since means over some steps of each kind would mean nothing. Steps
+  // that no window covers, and those judged by the device, stay as they are.
   void take(const StepSpan& step, StepActivity& seen);
   void write(Summary& summary) const;
 
@@ -45,10 +46,12 @@ class HostWaits {
   bool traced(Interval window) const;
   std::vector<Stretch> stretches(Interval window) const;
   void charge(const std::vector<Stretch>& stretches, const IntervalSet& exposed, std::vector<Cell>& row);
+  void name(const std::vector<Stretch>& stretches, const IntervalSet& exposed);
 
   const RankTimeline& rank_;
   IntervalSet windows_;
   std::int64_t training_tid_ = -1;
+  bool all_traced_ = false;
   Nanoseconds longest_ = 0;
   std::vector<std::vector<Cell>> rows_;
   std::map<std::pair<std::string, std::string>, Nanoseconds> by_;  // thread, who had the CPU
