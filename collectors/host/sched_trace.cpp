@@ -253,6 +253,7 @@ void SchedTrace::adopt_newborn(const TraceEvent& event) {
   if (pid == options_.ancestor && !options_.with_ancestor) return;  // a thread of our own
   processes_[event.to] = pid;
   pids_.insert(pid);
+  checked_.try_emplace(event.to);  // both sums are zero now
 }
 
 // 0: of no process of the job.
