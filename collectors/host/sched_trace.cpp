@@ -13,6 +13,7 @@
 #include "collectors/host/tracefs.h"
 #include "src/base/text.h"
 #include "src/hosttext/numbers.h"
+#include "src/hosttext/proc_system.h"
 #include "src/hosttext/proc_tasks.h"
 
 namespace gradsync {
@@ -60,6 +61,17 @@ std::int64_t status_number(const fs::path& proc, std::int64_t id, std::string_vi
   return static_cast<std::int64_t>(parse_unsigned(trim(rest.substr(0, rest.find('\n')))).value_or(0));
 }
 
+// In a PID namespace the job's numbers are not those that the tracepoints tell.
+std::optional<Error> numbers_differ(const fs::path& root) {
+  constexpr std::string_view kInitial = "pid:[4026531836]";  // PROC_PID_INIT_INO of the kernel
+  std::error_code error;
+  const fs::path space = fs::read_symlink(root / "proc/self/ns/pid", error);
+  if (error || space == kInitial) return std::nullopt;
+  return Error{"cannot trace the scheduler", "",
+               "in a PID namespace (a container) the kernel numbers threads otherwise",
+               "run it on the host, or share its PID namespace (--pid=host, hostPID: true)"};
+}
+
 }  // namespace
 
 double TraceCoverage::percent() const {
@@ -78,11 +90,15 @@ SchedTrace::SchedTrace(TraceOptions options, TraceDecoder decoder)
       seen_(TraceDecoder::names().size()) {}
 
 Result<std::unique_ptr<SchedTrace>> SchedTrace::open(const TraceOptions& options) {
+  if (options.ancestor != 0)
+    if (const std::optional<Error> error = numbers_differ(options.root)) return *error;
   const auto formats = read_trace_formats(options.root, TraceDecoder::names());
   if (!formats) return formats.error();
   std::optional<TraceDecoder> decoder = TraceDecoder::from(*formats);
   if (!decoder) return Error{"cannot trace the scheduler", "", "this kernel's tracepoints lack fields", ""};
   std::unique_ptr<SchedTrace> trace(new SchedTrace(options, std::move(*decoder)));
+  if (const Result<std::string> text = read_file(options.root / "proc/self/timens_offsets", 4096))
+    trace->clock_offset_ = parse_monotonic_offset(*text);
   for (const int cpu : online_cpus(options.root)) {
     Result<PerfRing> ring = PerfRing::open(cpu, trace->decoder_.event_ids());
     if (!ring) return ring.error();
@@ -92,6 +108,7 @@ Result<std::unique_ptr<SchedTrace>> SchedTrace::open(const TraceOptions& options
 }
 
 std::optional<Error> SchedTrace::probe(const fs::path& root) {
+  if (std::optional<Error> error = numbers_differ(root)) return error;
   const auto formats = read_trace_formats(root, TraceDecoder::names());
   if (!formats) return formats.error();
   const std::optional<TraceDecoder> decoder = TraceDecoder::from(*formats);
@@ -147,7 +164,7 @@ void SchedTrace::drain() {
       if (const auto index = decoder_.index_of(raw)) ++seen_[*index];
       std::optional<TraceEvent> event = decoder_.decode(raw);
       if (!event) return;
-      event->at = at;
+      event->at = at + clock_offset_;
       event->cpu = cpu;
       pending_.push_back(*event);
     });

@@ -96,6 +96,7 @@ class SchedTrace {
   std::vector<std::pair<Nanoseconds, Nanoseconds>> windows_;
   bool on_ = false;
   Nanoseconds began_ = 0, reader_cpu_ = 0;
+  Nanoseconds clock_offset_ = 0;  // of our time namespace: the kernel's stamps lack it
   std::uint64_t events_ = 0, lost_before_ = 0;
 };
 

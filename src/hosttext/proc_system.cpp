@@ -139,6 +139,19 @@ std::map<std::string, std::uint64_t> parse_protocol_counters(std::string_view te
   return counters;
 }
 
+Nanoseconds parse_monotonic_offset(std::string_view text) {
+  while (!text.empty()) {
+    const std::vector<std::string_view> words = split_words(take_line(text));  // monotonic -5 500000000
+    if (words.size() != 3 || words[0] != "monotonic") continue;
+    const bool negative = words[1].starts_with('-');
+    const auto seconds = parse_unsigned(words[1].substr(negative ? 1 : 0)), ns = parse_unsigned(words[2]);
+    if (!seconds || !ns || *seconds > 1'000'000'000 || *ns >= 1'000'000'000) return 0;
+    const auto whole = static_cast<Nanoseconds>(*seconds) * 1'000'000'000;
+    return (negative ? -whole : whole) + static_cast<Nanoseconds>(*ns);
+  }
+  return 0;
+}
+
 CgroupPaths parse_cgroup_paths(std::string_view text) {
   CgroupPaths paths;
   while (!text.empty()) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "src/hosttext/interrupts.h"
+#include "src/model/event.h"
 
 namespace gradsync {
 
@@ -50,5 +51,8 @@ struct CgroupPaths {
   std::string v2;
 };
 CgroupPaths parse_cgroup_paths(std::string_view text);
+
+// /proc/PID/timens_offsets: what a time namespace adds to CLOCK_MONOTONIC. Stamps of perf are without it.
+Nanoseconds parse_monotonic_offset(std::string_view text);
 
 }  // namespace gradsync

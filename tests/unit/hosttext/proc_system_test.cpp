@@ -62,6 +62,14 @@ TEST_CASE("protocol counters: names above values; what is negative is left out")
   CHECK_FALSE(counters.contains("Tcp.MaxConn"));
 }
 
+TEST_CASE("what a time namespace adds to the monotonic clock") {
+  CHECK(parse_monotonic_offset("monotonic           5         250\nboottime            7         0\n") ==
+        5'000'000'250);
+  CHECK(parse_monotonic_offset("monotonic  -1  500000000\n") == -500'000'000);
+  for (const char* none : {"", "boottime 7 0\n", "monotonic x 0\n", "monotonic 1\n"})
+    CHECK(parse_monotonic_offset(none) == 0);
+}
+
 TEST_CASE("control groups of a process, in both versions") {
   const CgroupPaths paths = parse_cgroup_paths("4:cpuset:/\n3:cpu,cpuacct:/job\n0::/system.slice/a.service\n");
   CHECK(paths.cpu_v1 == "/job");
