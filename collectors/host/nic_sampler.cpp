@@ -1,5 +1,7 @@
 #include "collectors/host/nic_sampler.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -104,6 +106,7 @@ class NicCollector final : public Collector {
     ticker_.stop();
     sampler_->look(monotonic_now());
     sampler_->add_parts(parts);
+    parts.facts["host.nic_cpu_percent"] = fmt::format("{:.3f}", ticker_.cpu_percent());
   }
 
  private:

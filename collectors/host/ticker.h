@@ -17,7 +17,7 @@ Nanoseconds thread_cpu_now();
 
 class Ticker {
  public:
-  static constexpr double kMostShare = 0.0008;  // of one CPU
+  static constexpr double kMostShare = 0.0004;  // of one CPU; two such threads run beside a job
   static constexpr Nanoseconds kPause = 1'000'000'000;
 
   Ticker() = default;
