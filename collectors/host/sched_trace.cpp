@@ -1,6 +1,7 @@
 #include "collectors/host/sched_trace.h"
 
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -86,6 +87,7 @@ std::optional<double> CrossCheck::difference_percent() const {
 SchedTrace::SchedTrace(TraceOptions options, TraceDecoder decoder)
     : options_(std::move(options)),
       decoder_(std::move(decoder)),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       account_([this](std::int64_t tid) { return process_of(tid); }),
       seen_(TraceDecoder::names().size()) {}
 
@@ -132,12 +134,22 @@ Result<void> SchedTrace::start() {
 
 void SchedTrace::stop() {
   stopping_ = true;
-  if (thread_.joinable()) thread_.join();
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t woken = ::write(wake_.get(), &one, sizeof one);
+  if (!thread_.joinable()) return;
+  thread_.join();
+  count();
+  // The kernel takes some 40 ms to close each tracepoint: nobody has to wait for that, and at exit it closes the rest.
+  try {
+    std::thread([rings = std::move(rings_)]() mutable { rings.clear(); }).detach();
+  } catch (const std::system_error&) {
+    rings_.clear();
+  }
 }
 
 void SchedTrace::run() {
   ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), kReaderNice);  // refused without root
-  std::vector<pollfd> fds;
+  std::vector<pollfd> fds{{wake_.get(), POLLIN, 0}};
   for (const PerfRing& ring : rings_) fds.push_back({ring.poll_fd(), POLLIN, 0});
   Nanoseconds next_look = began_ + kJobLook;
   while (!stopping_) {
@@ -320,22 +332,20 @@ double SchedTrace::seconds() const {
   return static_cast<double>(sum) * 1e-9;
 }
 
-std::vector<TraceCoverage> SchedTrace::coverage() const {
-  std::vector<TraceCoverage> coverage;
-  for (std::size_t i = 0; i < seen_.size(); ++i) coverage.push_back({TraceDecoder::names()[i], 0, seen_[i], 0});
+void SchedTrace::count() {
+  for (std::size_t i = 0; i < seen_.size(); ++i) coverage_.push_back({TraceDecoder::names()[i], 0, seen_[i], 0});
   for (const PerfRing& ring : rings_) {
     const std::vector<PerfRing::Count> counts = ring.counts();
     for (std::size_t i = 0; i < counts.size(); ++i) {
-      coverage[i].counted += counts[i].counted;
-      coverage[i].lost += counts[i].lost;
+      coverage_[i].counted += counts[i].counted;
+      coverage_[i].lost += counts[i].lost;
     }
   }
-  return coverage;
 }
 
 double SchedTrace::coverage_percent(std::string_view part) const {
   double worst = 100;
-  for (const TraceCoverage& one : coverage())
+  for (const TraceCoverage& one : coverage_)
     if (one.event.starts_with(part)) worst = std::min(worst, one.percent());
   return worst;
 }

@@ -55,7 +55,7 @@ class SchedTrace {
   double seconds() const;  // traced so far, pauses left out
 
   // After stop.
-  std::vector<TraceCoverage> coverage() const;
+  const std::vector<TraceCoverage>& coverage() const { return coverage_; }
   double coverage_percent(std::string_view part) const;  // the worst of the tracepoints whose names begin so
   std::vector<HeldUp> held_up() const;
   std::int64_t held_dropped() const { return account_.held_dropped(); }
@@ -71,6 +71,7 @@ class SchedTrace {
   SchedTrace(TraceOptions options, TraceDecoder decoder);
   void run();
   void drain();
+  void count();
   void process_until(Nanoseconds limit);
   void look_at_job();
   void keep_budget(Nanoseconds now);
@@ -86,6 +87,7 @@ class SchedTrace {
   std::vector<PerfRing> rings_;
   std::thread thread_;
   std::atomic<bool> stopping_{false};
+  FileDescriptor wake_;       // tells the reader that it is to stop
   mutable std::mutex mutex_;  // account_, pids_, processes_, windows_
   SchedAccount account_;
   std::set<std::int64_t> pids_;
@@ -93,6 +95,7 @@ class SchedTrace {
   std::unordered_map<std::int64_t, Checked> checked_;
   std::vector<TraceEvent> pending_;
   std::vector<std::uint64_t> seen_;
+  std::vector<TraceCoverage> coverage_;
   std::vector<std::pair<Nanoseconds, Nanoseconds>> windows_;
   bool on_ = false;
   Nanoseconds began_ = 0, reader_cpu_ = 0;

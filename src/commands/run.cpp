@@ -227,6 +227,10 @@ class RunCommand final : public Command {
   void remove_empty_recording() const {
     if (context_.recording.empty()) return;
     std::error_code ignored;
+    const std::string own = "-" + std::to_string(::getpid()) + ".spool";  // what the collectors saw of nothing
+    for (fs::directory_iterator file(context_.recording / "events", ignored);
+         !ignored && file != fs::directory_iterator(); file.increment(ignored))
+      if (file->path().filename().string().ends_with(own)) fs::remove(file->path(), ignored);
     for (const char* part : {"hello", "events", "windows", "series", "profiles"})
       fs::remove(context_.recording / part, ignored);
     fs::remove(context_.recording, ignored);
