@@ -26,6 +26,9 @@ std::unique_ptr<Analyzer> make_overlay();         // what the job sends, laid on
 std::unique_ptr<Analyzer> make_break_even();      // which compressor beats a dense all-reduce from where on
 std::unique_ptr<Analyzer> make_nccl_transport();  // what NCCL uses between nodes, joined over its logs
 std::unique_ptr<Analyzer> make_irq_pressure();    // rate, time and balance of interrupts
+std::unique_ptr<Analyzer> make_nic_pressure();    // bytes per step on the wire, congestion, loss
+std::unique_ptr<Analyzer> make_host_join();       // exposed communication in which a thread had no CPU
+std::unique_ptr<Analyzer> make_host_pressure();   // stolen time, quotas, pressure of the machine
 std::unique_ptr<Analyzer> make_sched_delay();     // threads that could run and had no CPU
 std::unique_ptr<Analyzer> make_fingerprint();     // which exchanges are compressed, by what, and unknown kernels
 

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "analyzers/analyzers.h"
+#include "analyzers/host_waits.h"
 #include "analyzers/rows.h"
 #include "analyzers/startup_part.h"
 #include "analyzers/step_rows.h"
@@ -54,6 +55,7 @@ struct CommSplit {
 struct CommSplits {
   std::map<std::pair<std::int64_t, std::int64_t>, CommSplit> by_step;      // rank, step
   bool wait_known = false, startup_known = false, transfer_known = false;  // of any stretch
+  bool host_known = false;                                                 // the steps were traced by the host
   CommSplit of(const StepRow& row) const {
     const auto found = by_step.find({row[StepColumn::rank], row[StepColumn::step]});
     return found == by_step.end() ? CommSplit{} : found->second;
@@ -122,7 +124,7 @@ std::map<std::string, double> parts_ms(const StepRow& row, const CommSplits& spl
 // Classes that were not measured here are absent. The start-up part needs a measured fabric; kernels are not told apart by
 // their names, so on a device compression is part of compute.
 bool measured(const std::string& name, bool on_device, const CommSplits& splits) {
-  if (name == "sched_irq") return false;
+  if (name == "sched_irq") return splits.host_known;
   if (name == "comm_startup") return splits.startup_known;
   if (name == "comm_peer_wait") return splits.wait_known;
   if (name == "comm_transfer") return splits.transfer_known;
@@ -144,7 +146,11 @@ class AttributionAnalyzer final : public Analyzer {
 
   void conclude(const Summary& all, const Inputs& inputs, Conclusions& conclusions) const override {
     if (counted_steps(all).empty()) return;
-    const CommSplits splits = split_communication(all, LastArrivals(all, inputs.one_clock));
+    CommSplits splits = split_communication(all, LastArrivals(all, inputs.one_clock));
+    const Series* joined = all.find(kHostJoinTable);
+    splits.host_known = joined != nullptr && std::any_of(joined->rows.begin(), joined->rows.end(), [](const auto& row) {
+                          return std::get<std::int64_t>(row.back()) != 0;
+                        });
     for (const int rank : ranks_in(all)) add_scope(all, rank, splits, conclusions);
     add_scope(all, -1, splits, conclusions);
     add_steps_series(all, splits, conclusions);

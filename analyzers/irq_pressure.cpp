@@ -14,8 +14,8 @@ namespace {
 
 constexpr double kFewestInterrupts = 1000;  // below, shares of CPUs move by chance
 constexpr std::size_t kMostDevices = 64;
-// perf's ring buffer loses interrupts of idle CPUs and does not count them.
-constexpr std::string_view kLossy = "perf script";
+// perf's ring buffers lose interrupts of idle CPUs and do not count them.
+bool is_lossy(std::string_view source) { return source == "perf script" || source == "perf rings"; }
 
 struct Device {
   double count = 0, hard_us = 0, seconds = 0;
@@ -53,7 +53,7 @@ void add_row(const HostTable& table, const std::vector<Cell>& row, Machine& mach
     device.time_source = source;
   }
   device.seconds = std::max(device.seconds, seconds);
-  if (source == kLossy) return;
+  if (is_lossy(source)) return;
   device.count += count;
   device.source = source;
   if (seconds > 0) {

@@ -120,7 +120,9 @@ class SchedDelayAnalyzer final : public Analyzer {
     for (std::size_t i = 0; i < std::min(threads.size(), kMostThreads); ++i)
       add_thread(threads[i], conclusions.metrics);
     add_worst(threads, conclusions.metrics, conclusions.facts);
-    if (seen_percent(threads) >= kLeastSeenPercent) return;
+    const bool counts =
+        std::any_of(threads.begin(), threads.end(), [](const Thread& t) { return t.count + t.unseen.value_or(0) > 0; });
+    if (!counts || seen_percent(threads) >= kLeastSeenPercent) return;  // a source of sums alone says so itself
     conclusions.coverage.push_back({"scheduler", "", CoverageState::partial,
                                     "the wake-ups of only " + format_percent(seen_percent(threads)) +
                                         " of the runs were seen: delays are not reported",

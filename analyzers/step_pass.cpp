@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analyzers/analyzers.h"
+#include "analyzers/host_waits.h"
 #include "analyzers/message_sums.h"
 #include "analyzers/ready_times.h"
 #include "analyzers/step_rows.h"
@@ -31,9 +32,11 @@ class StepPass final : public Analyzer {
     if (attributes) rows.emplace(rank, inputs, summary);
     MessageSums messages(rank, path);
     ReadyTimes ready(rank, path, summary);
+    HostWaits host(rank);
     for (const StepSpan& step : rank.steps) {
       if (!attributes && !step.counted()) continue;
-      const StepActivity seen = observe(rank, step, path);
+      StepActivity seen = observe(rank, step, path);
+      if (attributes) host.take(step, seen);
       const Activity claimed = claim(seen.activity, step.interval());
       if (rows) rows->add(step, seen, claimed);
       if (!step.counted()) continue;
@@ -41,6 +44,7 @@ class StepPass final : public Analyzer {
       ready.add(step, seen);
     }
     messages.write(summary);
+    host.write(summary);
   }
 
   void conclude(const Summary&, const Inputs&, Conclusions&) const override {}

@@ -27,6 +27,9 @@ std::vector<std::unique_ptr<Analyzer>> all_analyzers() {
   analyzers.push_back(make_nccl_transport());
   analyzers.push_back(make_sched_delay());
   analyzers.push_back(make_irq_pressure());
+  analyzers.push_back(make_host_pressure());
+  analyzers.push_back(make_host_join());
+  analyzers.push_back(make_nic_pressure());
   return analyzers;
 }
 

@@ -35,7 +35,7 @@ class CheckCommand final : public Command {
     for (const auto& collector : all_collectors())
       for (Coverage& coverage : collector->probe(context)) report.coverage.push_back(std::move(coverage));
     report.coverage.push_back(interpreter());
-    for (const char* source : {"scheduler", "interrupts", "GPU activity in plain steps"})
+    for (const char* source : {"GPU activity in plain steps"})
       report.coverage.push_back({source, "", CoverageState::unavailable, "this version does not collect it", "", 0});
     if (!json_.empty()) {
       OutputOptions output;

@@ -1,6 +1,7 @@
 #include "src/commands/collectors.h"
 
 #include "collectors/attach/attach.h"
+#include "collectors/host/host.h"
 
 namespace gradsync {
 
@@ -9,6 +10,10 @@ std::vector<std::unique_ptr<Collector>> all_collectors() {
   collectors.push_back(make_torch_attach());
   collectors.push_back(make_nvtx_attach());
   collectors.push_back(make_process_watch());
+  collectors.push_back(make_sched_trace());
+  collectors.push_back(make_proc_sampler());
+  collectors.push_back(make_nic_sampler());
+  collectors.push_back(make_topology());
   return collectors;
 }
 

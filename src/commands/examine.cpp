@@ -82,7 +82,8 @@ void note_uncollected(Origin origin, Report& report) {
     const bool told = std::any_of(report.coverage.begin(), report.coverage.end(),
                                   [name = source](const Coverage& entry) { return entry.source == name; });
     if (told || report.series.contains(series)) continue;
-    report.coverage.push_back({source, "", CoverageState::unavailable, "this version does not collect it",
+    report.coverage.push_back({source, "", CoverageState::unavailable,
+                               origin == Origin::watched ? "not in this recording" : "not in these files",
                                std::string("look at it by hand: ") + by_hand, 0});
   }
   if (origin == Origin::watched && report.facts.contains("device") && report.facts["device"] == "cuda")

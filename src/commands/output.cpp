@@ -85,6 +85,10 @@ void declare_output(CLI::App& app, OutputOptions& options) {
   app.add_flag("-v,--verbose", options.verbose, "also why, every rank, facts and versions")->excludes(quiet);
 }
 
+Result<void> write_json_report(const Report& report, const std::string& file) {
+  return file == "-" ? print(report_to_json(report)) : write_json(file, report_to_json(report));
+}
+
 Result<void> show_report(const Report& report, const OutputOptions& options) {
   if (options.json == "-") return print(report_to_json(report));
   if (!options.json.empty())

@@ -25,6 +25,9 @@ void declare_output(CLI::App& app, OutputOptions& options);
 // Prints the report (stdout) and writes the JSON. With `--json -` stdout carries the JSON alone.
 Result<void> show_report(const Report& report, const OutputOptions& options);
 
+// The JSON alone, to a file; - is standard output.
+Result<void> write_json_report(const Report& report, const std::string& file);
+
 // exit_status::kFinding when a fired finding is at or above --fail-on, else kDone.
 int gate(const Report& report, const OutputOptions& options);
 

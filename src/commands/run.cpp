@@ -27,22 +27,10 @@
 #include "src/commands/rule_options.h"
 #include "version.h"
 
-extern char** environ;
-
 namespace gradsync {
 namespace {
 
 namespace fs = std::filesystem;
-
-Environment own_environment() {
-  Environment environment;
-  for (char** setting = environ; *setting != nullptr; ++setting) {
-    const std::string_view text = *setting;
-    const std::size_t equals = text.find('=');
-    if (equals != std::string_view::npos) environment[std::string(text.substr(0, equals))] = text.substr(equals + 1);
-  }
-  return environment;
-}
 
 std::string recording_name() {
   const std::time_t now = std::time(nullptr);
@@ -247,6 +235,10 @@ class RunCommand final : public Command {
   void remove_empty_recording() const {
     if (context_.recording.empty()) return;
     std::error_code ignored;
+    const std::string own = "-" + std::to_string(::getpid()) + ".spool";  // what the collectors saw of nothing
+    for (fs::directory_iterator file(context_.recording / "events", ignored);
+         !ignored && file != fs::directory_iterator(); file.increment(ignored))
+      if (file->path().filename().string().ends_with(own)) fs::remove(file->path(), ignored);
     for (const char* part : {"hello", "events", "windows", "series", "profiles"})
       fs::remove(context_.recording / part, ignored);
     fs::remove(context_.recording, ignored);

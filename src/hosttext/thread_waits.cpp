@@ -78,9 +78,12 @@ void ThreadWaits::wakeup(Nanoseconds at, std::int64_t tid, std::string_view name
   thread->since = at;
 }
 
-void ThreadWaits::put_on(Nanoseconds at, Thread& thread, int cpu) {
+void ThreadWaits::put_on(Nanoseconds at, std::int64_t tid, Thread& thread, int cpu) {
   const Nanoseconds waited = at - thread.since;
-  if (thread.state == State::woken || thread.state == State::preempted) thread.wait += waited;
+  if (thread.state == State::woken || thread.state == State::preempted) {
+    thread.wait += waited;
+    if (heard_) heard_({tid, thread.name, thread.since, at, thread.state == State::preempted, thread.by, cpu});
+  }
   if (thread.state == State::woken) {
     ++paired_;
     if (kept_ < kMostDelays) {
@@ -111,7 +114,7 @@ void ThreadWaits::take_off(Nanoseconds at, Thread& thread, const SchedSwitch& ch
   // Else it was on a CPU before the text began, or came to it in an event that is missing: it did not wait.
   if (thread.state == State::running)
     thread.run += at - thread.since;
-  else if (thread.runs == 0 && thread.cpu < 0)
+  else if (thread.state == State::unknown || (thread.runs == 0 && thread.cpu < 0))
     ++edges_;
   else
     ++thread.gaps;
@@ -128,7 +131,26 @@ void ThreadWaits::switched(Nanoseconds at, const SchedSwitch& change) {
   if (change.from != 0)
     if (Thread* const thread = find(change.from, change.from_name)) take_off(at, *thread, change);
   if (change.to != 0)
-    if (Thread* const thread = find(change.to, change.to_name)) put_on(at, *thread, change.cpu);
+    if (Thread* const thread = find(change.to, change.to_name)) put_on(at, change.to, *thread, change.cpu);
+}
+
+void ThreadWaits::lose_sight() {
+  for (auto& [tid, thread] : threads_) {
+    thread.state = State::unknown;
+    thread.woken_running = 0;
+    thread.overtaken = false;
+  }
+}
+
+Nanoseconds ThreadWaits::waited(std::int64_t tid) const {
+  const auto known = threads_.find(tid);
+  return known == threads_.end() ? 0 : known->second.wait;
+}
+
+std::string ThreadWaits::name_of(std::int64_t tid) const {
+  if (tid == 0) return "idle";
+  const auto known = threads_.find(tid);
+  return known == threads_.end() ? "" : known->second.name + ":" + std::to_string(tid);
 }
 
 std::int64_t ThreadWaits::gaps() const {
@@ -149,6 +171,7 @@ std::vector<ThreadWait> ThreadWaits::all() const {
     ThreadWait wait = unknown_wait(named(thread, tid));
     std::vector<float> delays = thread.delays_us;
     summarise_delays(delays, wait);
+    wait.tid = tid;
     wait.migrations = static_cast<double>(thread.migrations);
     wait.unseen = static_cast<double>(thread.unseen);
     if (thread.gaps * kRunsToGap <= thread.runs) {

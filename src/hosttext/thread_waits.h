@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -27,7 +28,8 @@ struct ThreadWait {
   std::string preempted_by;  // charged with the longest preemption waits; empty = nobody, or not known
   double wait_us;  // all time runnable without a CPU; not known, as the next, when switches are missing in the text
   double run_us;
-  double unseen;  // times it ran after sleeping without a wake-up in the text
+  double unseen;          // times it ran after sleeping without a wake-up in the text
+  std::int64_t tid = -1;  // -1: not known, or several threads
 };
 ThreadWait unknown_wait(std::string thread);  // every number NaN
 
@@ -41,8 +43,24 @@ struct SchedSwitch {
   int cpu = 0;
 };
 
+// One wait that ended.
+struct WaitSeen {
+  std::int64_t tid = 0;
+  std::string_view name;
+  Nanoseconds since = 0, until = 0;
+  bool preempted = false;  // else it waited after a wake-up
+  std::int64_t by = 0;     // preempted: whom the CPU went to
+  int cpu = 0;             // where it runs now
+};
+
 class ThreadWaits {
  public:
+  // Calls `heard` at the end of every wait, in order.
+  void listen(std::function<void(const WaitSeen&)> heard) { heard_ = std::move(heard); }
+  Nanoseconds waited(std::int64_t tid) const;  // so far, in waits that ended
+  std::string name_of(std::int64_t tid) const;
+  void lose_sight();  // events are missing from here on: what threads do now is not known, so no wait spans it
+
   void wakeup(Nanoseconds at, std::int64_t tid, std::string_view name);
   void switched(Nanoseconds at, const SchedSwitch& change);
 
@@ -74,9 +92,10 @@ class ThreadWaits {
   };
   Thread* find(std::int64_t tid, std::string_view name);
   bool in_order(Nanoseconds at);
-  void put_on(Nanoseconds at, Thread& thread, int cpu);
+  void put_on(Nanoseconds at, std::int64_t tid, Thread& thread, int cpu);
   void take_off(Nanoseconds at, Thread& thread, const SchedSwitch& change);
 
+  std::function<void(const WaitSeen&)> heard_;
   std::unordered_map<std::int64_t, Thread> threads_;
   Nanoseconds last_ = 0;
   std::size_t kept_ = 0;

@@ -109,6 +109,10 @@ void move(RankTimeline& rank, const ClockLine& line) {
     event.start = line.map(event.start);
     if (event.end != 0) event.end = line.map(event.end);
   }
+  for (Event& event : rank.host_events) {
+    event.start = line.map(event.start);
+    event.end = line.map(event.end);
+  }
   for (StepSpan& step : rank.steps) {
     step.start = line.map(step.start);
     step.end = line.map(step.end);

@@ -61,6 +61,31 @@ void name_ranges(RankTimeline& rank, const RangeNames& names) {
   }
 }
 
+bool is_host_event(const Event& event) {
+  return event.source == Source::host && (event.kind == Kind::sched_wait || event.kind == Kind::irq ||
+                                          event.kind == Kind::softirq || event.kind == Kind::window);
+}
+
+// The doctor of a host writes what it saw of all processes there: each gets its own, and the windows all.
+using Processes = std::map<std::pair<std::string, std::int64_t>, RankTimeline>;
+void hand_out_host_events(Processes& processes) {
+  for (auto& [key, writer] : processes) {
+    for (const Event& event : writer.events) {
+      if (!is_host_event(event)) continue;
+      if (event.kind != Kind::window) {
+        const auto target = processes.find({key.first, event.bytes});
+        if (target != processes.end()) target->second.host_events.push_back(event);
+        continue;
+      }
+      for (auto& [other, target] : processes)
+        if (other.first == key.first) target.host_events.push_back(event);
+    }
+  }
+  for (auto& [key, process] : processes)
+    std::stable_sort(process.host_events.begin(), process.host_events.end(),
+                     [](const Event& a, const Event& b) { return a.start < b.start; });
+}
+
 std::optional<LaneId> find_training_lane(const RankTimeline& rank) {
   std::map<LaneId, std::int64_t> votes;
   for (const Event& event : rank.events)
@@ -158,6 +183,7 @@ void TimelineBuilder::absorb(TimelineBuilder& other, const std::string& clock) {
 std::vector<RankTimeline> TimelineBuilder::build(int threads) {
   std::vector<RankTimeline> ranks, unnumbered;
   std::set<int> taken;
+  hand_out_host_events(processes_);
   for (auto& [key, process] : processes_) {
     const std::optional<int> rank = rank_fact(process);
     if (rank && taken.insert(*rank).second) {

@@ -67,6 +67,9 @@ class RankTimeline {
   std::vector<LaneInfo> lanes;
   EventList events;             // by start
   std::vector<StepSpan> steps;  // by start; disjoint
+  // What a trace of the host tells of this process: waits for a CPU and interrupts of its threads, and the windows in
+  // which such a trace ran (docs/events.md). By start.
+  std::vector<Event> host_events;
   Facts facts;
   std::optional<double> clock_residual_us;  // of its deep windows and of the alignment with other ranks, worst
   std::optional<LaneId> training_lane;      // the thread that runs backward

@@ -1,0 +1,60 @@
+// What a trace of the host says of one step: when threads of the rank could run and had no CPU, or were interrupted.
+//
+//   step       │ forward ▶ backward ▶│ waits for the collective │ optimizer │
+//   training   │ run │wait│ run       │ sleeps                   │
+//   communic.  │ sleeps              │ run │ wait      │ run    │      these waits lengthen the exposed communication
+//   held up    │     ████            │     ███████████          │      and become the class sched_irq
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyzers/step_activity.h"
+#include "src/model/analyzer.h"
+
+namespace gradsync {
+
+// A row for each step that a trace window covers as a whole: rank, step, exposed_ns (communication with nothing useful
+// beside it), explained_ns (its part in which a thread that drives it was held up), of that irq_ns, quota_ns (nobody
+// else had the CPU), own_ns (another thread of the same process had it); training_ns (the training thread held up
+// elsewhere), time_ns, classed (1: the step has the class sched_irq).
+inline constexpr std::string_view kHostJoinTable = "host_join";
+// Who had the CPU meanwhile: rank, thread, by, ns.
+inline constexpr std::string_view kHeldUpTable = "held_up";
+
+// Threads of a rank that its communication does not wait for.
+bool is_bystander(std::string_view thread_name);
+
+class HostWaits {
+ public:
+  explicit HostWaits(const RankTimeline& rank);
+
+  // Takes the time in which threads were held up out of what the step computed and communicated, and makes it the class
+  // sched_irq: where every counted step is covered, since means over some steps of each kind would mean nothing. Steps
+  // that no window covers, and those judged by the device, stay as they are.
+  void take(const StepSpan& step, StepActivity& seen);
+  void write(Summary& summary) const;
+
+ private:
+  struct Stretch {
+    Interval interval;
+    const Event* event;
+    bool training;
+  };
+  bool traced(Interval window) const;
+  std::vector<Stretch> stretches(Interval window) const;
+  void charge(const std::vector<Stretch>& stretches, const IntervalSet& exposed, std::vector<Cell>& row);
+  void name(const std::vector<Stretch>& stretches, const IntervalSet& exposed);
+
+  const RankTimeline& rank_;
+  IntervalSet windows_;
+  std::int64_t training_tid_ = -1;
+  bool all_traced_ = false;
+  Nanoseconds longest_ = 0;
+  std::vector<std::vector<Cell>> rows_;
+  std::map<std::pair<std::string, std::string>, Nanoseconds> by_;  // thread, who had the CPU
+};
+
+}  // namespace gradsync

@@ -1,0 +1,23 @@
+// What the host did to the job: its threads' share of the CPUs, interrupts, network interfaces, and what the machine is.
+// Everything is read below a root path, so that a copied tree can be looked at as well.
+#pragma once
+
+#include <memory>
+
+#include "src/model/collector.h"
+
+namespace gradsync {
+
+// Tier B, from perf rings: single waits of the job's threads, as series and as events for the join. Needs root.
+std::unique_ptr<Collector> make_sched_trace();
+
+// Tier C, from /proc alone, once a second or more seldom: the series `sched`, `irq` and `host`.
+std::unique_ptr<Collector> make_proc_sampler();
+
+// Counters of network interfaces, RDMA ports and TCP, once a second: the series `nic` and `nic_samples`.
+std::unique_ptr<Collector> make_nic_sampler();
+
+// Devices, links, NUMA nodes, governor, owners of interrupts: the series `topology` and facts.
+std::unique_ptr<Collector> make_topology();
+
+}  // namespace gradsync

@@ -1,0 +1,177 @@
+#include "collectors/host/proc_sampler.h"
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "collectors/host/host.h"
+#include "collectors/host/job_tree.h"
+#include "collectors/host/ticker.h"
+#include "src/base/file.h"
+#include "src/hosttext/series.h"
+
+namespace gradsync {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kSource = "/proc";
+constexpr int kMachineEvery = 10;  // looks: /proc/interrupts of a large machine is long
+
+void append(SeriesSet& set, Series series) {
+  if (series.rows.empty()) return;
+  const auto [known, is_new] = set.try_emplace(series.name, series);
+  if (!is_new) known->second.rows.insert(known->second.rows.end(), series.rows.begin(), series.rows.end());
+}
+
+// What /proc cannot tell is null, the number of delays included.
+Series without_delays(Series series) {
+  for (auto& row : series.rows) row[1] = std::numeric_limits<double>::quiet_NaN();
+  return series;
+}
+
+}  // namespace
+
+std::string machine_name() {
+  char name[256] = "";
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
+ProcSampler::ProcSampler(const fs::path& root, std::int64_t ancestor, Since since)
+    : proc_(root / "proc"),
+      ancestor_(ancestor),
+      since_(since),
+      threads_(proc_, since),
+      quotas_(proc_, root / "sys/fs/cgroup") {}
+
+std::vector<std::int64_t> ProcSampler::processes() const {
+  if (ancestor_ == 0) return numbered_folders(proc_);
+  std::vector<std::int64_t> pids = descendants(proc_, ancestor_);
+  if (since_ == Since::first_look) pids.insert(pids.begin(), ancestor_);
+  return pids;
+}
+
+void ProcSampler::look_at_machine(Nanoseconds at) {
+  last_ = read_host_counters(proc_, at);
+  if (looks_ == 0) first_ = last_;
+  const TimeStamp stamp{StampKind::epoch, static_cast<double>(at) * 1e-9};
+  if (const Result<std::string> text = read_file(proc_ / "interrupts", std::size_t{1} << 26))
+    for (InterruptSnapshot& snapshot : parse_interrupts(*text)) {
+      snapshot.at = stamp;
+      interrupts_.add(snapshot);
+    }
+  const Result<std::string> text = read_file(proc_ / "softirqs", std::size_t{1} << 22);
+  if (std::optional<InterruptSnapshot> snapshot = text ? parse_softirqs(*text) : std::nullopt) {
+    snapshot->at = stamp;
+    softirqs_.add(*snapshot);
+  }
+}
+
+void ProcSampler::look(Nanoseconds at) {
+  const std::vector<std::int64_t> pids = processes();
+  threads_.look(pids);
+  quotas_.look(pids);
+  if (looks_ % kMachineEvery == 0) look_at_machine(at);
+  ++looks_;
+}
+
+void ProcSampler::finish(Nanoseconds at) {
+  quotas_.look({});
+  look_at_machine(at);
+}
+
+std::string ProcSampler::stopped() const {
+  for (const auto& [key, record] : threads_.threads())
+    if (record.looks_stopped > 0)
+      return fmt::format("{}:{} was stopped by a signal in {} of {} looks", record.name, key.second,
+                         record.looks_stopped, record.looks);
+  return "";
+}
+
+void ProcSampler::add_threads(RecordingParts& parts) const {
+  Coverage coverage{"scheduler",
+                    "C",
+                    CoverageState::partial,
+                    "sums of /proc schedstat: single waits are not seen",
+                    "run it as root",
+                    threads_.dropped()};
+  if (threads_.threads().empty()) {
+    coverage.state = CoverageState::unavailable;
+    coverage.reason = threads_.hidden() > 0 ? "the kernel has no schedstat"
+                                            : "the job ended before the first look, or its processes are hidden";
+  }
+  append(parts.series, without_delays(sched_series(threads_.waits(), kSource)));
+  const bool traced = std::any_of(parts.coverage.begin(), parts.coverage.end(),
+                                  [](const Coverage& entry) { return entry.source == "scheduler"; });
+  if (!traced) parts.coverage.push_back(std::move(coverage));
+  if (const std::string text = stopped(); !text.empty()) parts.facts["sched.stopped"] = text;
+}
+
+void ProcSampler::add_interrupts(RecordingParts& parts) const {
+  Coverage coverage{"interrupts", "C", CoverageState::collected, "counts; the time in handlers is not known", "", 0};
+  IrqOrigin origin{"/proc/interrupts", machine_name(), interrupts_.seconds()};
+  if (interrupts_.snapshots() < 2) {
+    coverage.state = CoverageState::unavailable;
+    coverage.reason = "cannot read /proc/interrupts twice";
+  } else {
+    append(parts.series, irq_series(interrupts_.between(), origin));
+  }
+  if (softirqs_.snapshots() >= 2) {
+    origin = {"/proc/softirqs", machine_name(), softirqs_.seconds()};
+    Series series = irq_series(softirqs_.between(), origin);
+    for (auto& row : series.rows) row[7] = std::string("softirq");
+    append(parts.series, std::move(series));
+  }
+  parts.coverage.push_back(std::move(coverage));
+}
+
+void ProcSampler::add_parts(RecordingParts& parts) const {
+  add_threads(parts);
+  add_interrupts(parts);
+  if (last_.at > first_.at) append(parts.series, host_series(first_, last_, quotas_.worst(), machine_name()));
+}
+
+namespace {
+
+class ProcSamplerCollector final : public Collector {
+ public:
+  std::string name() const override { return "host /proc"; }
+
+  std::vector<Coverage> probe(const CollectorContext& context) const override {
+    Coverage coverage{name(), "C", CoverageState::collected, "", "", 0};
+    std::error_code error;
+    if (!fs::exists(context.root / "proc/self/schedstat", error)) {
+      coverage.state = CoverageState::unavailable;
+      coverage.reason = "no schedstat below /proc: the kernel lacks CONFIG_SCHED_INFO, or /proc is not mounted";
+    }
+    return {coverage};
+  }
+
+  Result<void> start(const CollectorContext& context, Environment&) override {
+    sampler_.emplace(context.root, ::getpid(), Since::birth);
+    sampler_->look(monotonic_now());
+    return ticker_.start([this] { sampler_->look(monotonic_now()); }, kFirstPause);
+  }
+
+  void stop(const CollectorContext&, EventSink&, RecordingParts& parts) override {
+    ticker_.stop();
+    sampler_->finish(monotonic_now());
+    sampler_->add_parts(parts);
+    parts.facts["host.sampler_cpu_percent"] = fmt::format("{:.3f}", ticker_.cpu_percent());
+  }
+
+ private:
+  static constexpr Nanoseconds kFirstPause = 300'000'000;  // a job of less than a second is seen as well
+  std::optional<ProcSampler> sampler_;
+  Ticker ticker_;
+};
+
+}  // namespace
+
+std::unique_ptr<Collector> make_proc_sampler() { return std::make_unique<ProcSamplerCollector>(); }
+
+}  // namespace gradsync

@@ -1,0 +1,191 @@
+#include "collectors/host/sched_parts.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+#include "collectors/host/host.h"
+#include "collectors/host/proc_sampler.h"
+#include "collectors/host/ticker.h"
+#include "src/hosttext/numbers.h"
+#include "src/hosttext/series.h"
+
+namespace gradsync {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr const char* kSource = "perf rings";
+constexpr double kMostDropped = 0.01, kMostDifference = 15;
+
+void append(SeriesSet& set, Series series) {
+  if (series.rows.empty()) return;
+  const auto [known, is_new] = set.try_emplace(series.name, series);
+  if (!is_new) known->second.rows.insert(known->second.rows.end(), series.rows.begin(), series.rows.end());
+}
+
+bool sees_switches(const SchedTrace& trace) { return trace.coverage_percent("sched/sched_switch") >= kLeastCoverage; }
+
+bool can_join(const SchedTrace& trace) {
+  const auto held = static_cast<double>(trace.held_up().size()), dropped = static_cast<double>(trace.held_dropped());
+  return sees_switches(trace) && wakeups_seen_percent(trace.threads()) >= kLeastCoverage &&
+         dropped <= kMostDropped * (held + dropped);
+}
+
+// A thread of which too many wake-ups are missing keeps its sums and loses its latencies.
+std::vector<ThreadWait> printable(std::vector<ThreadWait> threads) {
+  for (ThreadWait& thread : threads)
+    if (wakeups_seen_percent({thread}) < kLeastCoverage)
+      thread.p50_us = thread.p99_us = thread.max_us = thread.mean_us = kNaN;
+  return threads;
+}
+
+Series preemption_series(const SchedTrace& trace, const std::vector<ThreadWait>& threads) {
+  Series series{"preemptions",
+                {"thread", "longest_wake_us", "longest_wake_at_s", "count", "p50_us", "p99_us", "max_us", "max_at_s",
+                 "preempted_by"},
+                {}};
+  const Nanoseconds began = trace.windows().front().first;
+  const auto since = [began](Nanoseconds at) { return at == 0 ? kNaN : static_cast<double>(at - began) * 1e-9; };
+  for (const ThreadWait& thread : threads) {
+    std::optional<WaitTails> tails = trace.tails(thread.tid);
+    if (!tails) continue;
+    ThreadWait preempted = unknown_wait(thread.thread);
+    summarise_delays(tails->preempted_us, preempted);
+    const bool wakes_known = !std::isnan(thread.max_us);
+    series.rows.push_back({thread.thread, wakes_known ? to_us(tails->longest) : kNaN,
+                           wakes_known ? since(tails->longest_at) : kNaN, preempted.count, preempted.p50_us,
+                           preempted.p99_us, preempted.max_us, since(tails->preempted_longest_at),
+                           thread.preempted_by});
+  }
+  return series;
+}
+
+Coverage coverage_of(const SchedTrace& trace) {
+  Coverage coverage{"scheduler", "B", CoverageState::collected, "", "", 0};
+  for (const TraceCoverage& one : trace.coverage()) coverage.lost += static_cast<std::int64_t>(one.lost);
+  const double switches = trace.coverage_percent("sched/sched_switch");
+  const double wakeups = wakeups_seen_percent(trace.threads());
+  coverage.reason =
+      fmt::format("perf rings, {:.1f} s: {:.2f} % of the switches, {:.1f} % of the threads' wake-ups seen",
+                  trace.seconds(), switches, wakeups);
+  if (trace.windows().size() > 1) coverage.reason += fmt::format(", in {} windows", trace.windows().size());
+  if (can_join(trace)) return coverage;
+  coverage.state = CoverageState::partial;
+  coverage.reason += trace.held_dropped() > 0 ? fmt::format("; {} waits dropped", trace.held_dropped())
+                                              : "; below 95 % no latency is reported and no wait is charged to a step";
+  coverage.hint = "this kernel's rings miss what interrupts do on idle CPUs: perf sched record sees no more";
+  return coverage;
+}
+
+void add_check(const SchedTrace& trace, RecordingParts& parts) {
+  const CrossCheck check = trace.cross_check();
+  const std::optional<double> difference = check.difference_percent();
+  if (!difference) return;
+  parts.facts["sched.cross_check"] = fmt::format("{:.1f} ms of waits traced, {:.1f} ms by schedstat, of {} threads",
+                                                 check.traced_ms, check.schedstat_ms, check.threads);
+  if (std::abs(*difference) <= kMostDifference) return;
+  parts.coverage.push_back({"scheduler cross-check", "B", CoverageState::partial,
+                            fmt::format("the traced waits differ by {:.0f} % from /proc schedstat ({})", *difference,
+                                        parts.facts["sched.cross_check"]),
+                            "", 0});
+}
+
+class SchedTraceCollector final : public Collector {
+ public:
+  std::string name() const override { return "scheduler trace"; }
+
+  std::vector<Coverage> probe(const CollectorContext& context) const override {
+    Coverage coverage{name(), "B", CoverageState::collected, "", "", 0};
+    if (const std::optional<Error> error = SchedTrace::probe(context.root)) {
+      coverage.state = CoverageState::unavailable;
+      coverage.reason = error->message();
+      coverage.hint = error->hint;
+    }
+    return {coverage};
+  }
+
+  Result<void> start(const CollectorContext& context, Environment&) override {
+    TraceOptions options;
+    options.root = context.root;
+    options.ancestor = ::getpid();
+    const auto budget = context.options.find("budget");
+    options.budget_percent = budget == context.options.end() ? kBudget : std::strtod(budget->second.c_str(), nullptr);
+    if (options.budget_percent <= 0) return Error{"cannot trace the scheduler", "", "--budget 0", ""};
+    Result<std::unique_ptr<SchedTrace>> opened = SchedTrace::open(options);
+    if (!opened) return opened.error();
+    trace_ = std::move(*opened);
+    return trace_->start();
+  }
+
+  void stop(const CollectorContext&, EventSink& events, RecordingParts& parts) override {
+    trace_->stop();
+    add_sched_parts(*trace_, parts);
+    write_held_up(*trace_, events);
+  }
+
+ private:
+  static constexpr double kBudget = 0.5;  // percent of all CPUs
+  std::unique_ptr<SchedTrace> trace_;
+};
+
+}  // namespace
+
+double wakeups_seen_percent(const std::vector<ThreadWait>& threads) {
+  double seen = 0, unseen = 0;
+  for (const ThreadWait& thread : threads) {
+    seen += static_cast<double>(thread.count);
+    unseen += std::isnan(thread.unseen) ? 0 : thread.unseen;
+  }
+  return seen + unseen > 0 ? 100 * seen / (seen + unseen) : 100;
+}
+
+void add_sched_parts(const SchedTrace& trace, RecordingParts& parts) {
+  const std::vector<ThreadWait> threads = printable(trace.threads());
+  if (sees_switches(trace)) {
+    append(parts.series, sched_series(threads, kSource));
+    append(parts.series, preemption_series(trace, threads));
+  }
+  if (trace.coverage_percent("irq/") >= kLeastCoverage)
+    append(parts.series, irq_series(trace.irqs(), {kSource, machine_name(), trace.seconds()}));
+  parts.coverage.push_back(coverage_of(trace));
+  add_check(trace, parts);
+  parts.facts["sched.trace_window_s"] =
+      fmt::format("{:.6f} {:.6f}", static_cast<double>(trace.windows().front().first) * 1e-9,
+                  static_cast<double>(trace.windows().back().second) * 1e-9);
+  parts.facts["sched.trace_events"] = std::to_string(trace.events());
+  parts.facts["sched.trace_cpu_ms"] = fmt::format("{:.0f}", static_cast<double>(trace.reader_cpu()) * 1e-6);
+}
+
+void write_held_up(const SchedTrace& trace, EventSink& events) {
+  if (!can_join(trace)) return;
+  Event event;
+  event.source = Source::host;
+  for (const HeldUp& held : trace.held_up()) {
+    event.kind = held.kind;
+    event.name = events.intern(held.thread);
+    event.group = events.intern(held.by);
+    event.sequence = static_cast<std::uint32_t>(held.tid);
+    event.bytes = held.pid;
+    event.correlation = static_cast<std::uint64_t>(held.cpu) + 1;
+    event.start = held.start;
+    event.end = held.end;
+    events.event(event);
+  }
+  Event window;
+  window.kind = Kind::window;
+  window.source = Source::host;
+  window.name = events.intern("sched_trace");
+  for (const auto& [start, end] : trace.windows()) {
+    window.start = start;
+    window.end = end;
+    events.event(window);
+  }
+}
+
+std::unique_ptr<Collector> make_sched_trace() { return std::make_unique<SchedTraceCollector>(); }
+
+}  // namespace gradsync

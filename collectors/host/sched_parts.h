@@ -1,0 +1,21 @@
+// What a scheduler trace hands over: the series `sched` and `preemptions`, times of interrupts, how much was seen, and
+// the stretches in which threads of the job were held up.
+#pragma once
+
+#include "collectors/host/sched_trace.h"
+#include "src/model/collector.h"
+
+namespace gradsync {
+
+// Of the runs of these threads that followed a sleep: how many wake-ups were seen, in percent. 100 when none slept.
+double wakeups_seen_percent(const std::vector<ThreadWait>& threads);
+
+// Below this a latency is not printed and the join is refused.
+inline constexpr double kLeastCoverage = 95;
+
+// After stop().
+void add_sched_parts(const SchedTrace& trace, RecordingParts& parts);
+// Nothing when coverage or losses forbid the join.
+void write_held_up(const SchedTrace& trace, EventSink& events);
+
+}  // namespace gradsync

@@ -1,0 +1,193 @@
+#include "collectors/host/topology.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "collectors/host/host.h"
+#include "collectors/host/job_tree.h"
+#include "collectors/host/proc_sampler.h"
+#include "src/base/file.h"
+#include "src/base/text.h"
+#include "src/hosttext/numbers.h"
+
+namespace gradsync {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr std::string_view kNvidia = "0x10de", kAmd = "0x1002";
+
+std::string read_line(const fs::path& path) {
+  const Result<std::string> text = read_file(path, 65536);
+  return text ? std::string(trim(*text)) : std::string();
+}
+
+std::optional<int> read_number(const fs::path& path) {
+  const std::string text = read_line(path);
+  const auto value = parse_unsigned(text);
+  return value && *value < 1'000'000 ? std::optional(static_cast<int>(*value)) : std::nullopt;
+}
+
+std::vector<fs::path> entries(const fs::path& folder) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  fs::directory_iterator entry(folder, error);
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) found.push_back(entry->path());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+// 0000:1b:00.0
+bool is_pci_address(const std::string& name) {
+  return name.size() >= 12 && name[4] == ':' && name[7] == ':' && name[10] == '.';
+}
+
+// The function itself, or what carries it: a virtio NIC is a child of its PCI function.
+fs::path pci_function(const fs::path& device, const fs::path& root) {
+  std::error_code error;
+  fs::path folder = fs::canonical(device, error);
+  const fs::path top = fs::canonical(root, error);
+  for (; !folder.empty() && folder != top && folder.has_relative_path(); folder = folder.parent_path())
+    if (is_pci_address(folder.filename().string())) return folder;
+  return {};
+}
+
+void read_function(const fs::path& function, HostDevice& device) {
+  if (function.empty()) return;
+  device.address = function.filename().string();
+  device.numa_node = read_number(function / "numa_node");  // -1: not known
+  device.link = {parse_link_speed(read_line(function / "current_link_speed")),
+                 parse_link_speed(read_line(function / "max_link_speed")), read_number(function / "current_link_width"),
+                 read_number(function / "max_link_width")};
+}
+
+void add_nics(const fs::path& root, Topology& topology) {
+  for (const fs::path& folder : entries(root / "sys/class/net")) {
+    HostDevice device{DeviceKind::nic, folder.filename().string(), "", {}, {}, ""};
+    read_function(pci_function(folder / "device", root), device);
+    if (device.address.empty()) continue;  // loopback, bridges, tunnels
+    const auto speed = read_number(folder / "speed");
+    device.port = (speed ? std::to_string(*speed) + " Mb/s, " : "") + read_line(folder / "operstate");
+    topology.devices.push_back(std::move(device));
+  }
+}
+
+void add_rdma(const fs::path& root, Topology& topology) {
+  for (const fs::path& folder : entries(root / "sys/class/infiniband")) {
+    HostDevice device{DeviceKind::rdma, folder.filename().string(), "", {}, {}, ""};
+    read_function(pci_function(folder / "device", root), device);
+    for (const fs::path& port : entries(folder / "ports")) {
+      const std::string state = read_line(port / "state");  // "4: ACTIVE"
+      device.port += (device.port.empty() ? "" : "; ") + read_line(port / "rate") + ", " +
+                     read_line(port / "link_layer") + ", " + state.substr(std::min(state.find(' ') + 1, state.size()));
+    }
+    topology.devices.push_back(std::move(device));
+  }
+}
+
+// 3D controllers, and displays of those who make GPUs: a server's own display is none.
+bool is_gpu(const fs::path& function) {
+  const std::string kind = read_line(function / "class"), vendor = read_line(function / "vendor");
+  return kind.starts_with("0x0302") || (kind.starts_with("0x0300") && (vendor == kNvidia || vendor == kAmd)) ||
+         (kind.starts_with("0x1200") && vendor == kAmd);
+}
+
+void add_gpus(const fs::path& root, Topology& topology) {
+  for (const fs::path& function : entries(root / "sys/bus/pci/devices")) {
+    if (!is_gpu(function)) continue;
+    HostDevice device{DeviceKind::gpu, function.filename().string(), "", {}, {}, ""};
+    read_function(function, device);
+    device.address = device.name;
+    topology.devices.push_back(std::move(device));
+  }
+}
+
+std::string link_text(const HostDevice& device) {
+  const PciLink& link = device.link;
+  return fmt::format("{} has {} lanes at {:g} GT/s, of {} at {:g}", device.name, link.width.value_or(0),
+                     link.speed_gts.value_or(0), link.max_width.value_or(0), link.max_speed_gts.value_or(0));
+}
+
+class TopologyCollector final : public Collector {
+ public:
+  std::string name() const override { return "topology"; }
+  std::vector<Coverage> probe(const CollectorContext&) const override {
+    return {{name(), "", CoverageState::collected, "", "", 0}};
+  }
+  Result<void> start(const CollectorContext& context, Environment&) override {
+    topology_ = read_topology(context.root);
+    return {};
+  }
+  void stop(const CollectorContext&, EventSink&, RecordingParts& parts) override {
+    add_topology_parts(topology_, parts);
+  }
+
+ private:
+  Topology topology_;
+};
+
+}  // namespace
+
+std::optional<double> parse_link_speed(std::string_view text) {
+  const std::string_view word = trim(text).substr(0, trim(text).find(' '));
+  double value = 0;
+  const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (word.empty() || error != std::errc{} || stop != word.data() + word.size() || value <= 0) return std::nullopt;
+  return value;
+}
+
+Topology read_topology(const fs::path& root) {
+  Topology topology;
+  add_nics(root, topology);
+  add_rdma(root, topology);
+  add_gpus(root, topology);
+  for (const fs::path& node : entries(root / "sys/devices/system/node")) {
+    const std::string name = node.filename().string();
+    topology.numa_nodes += name.starts_with("node") && parse_unsigned(name.substr(4)) ? 1 : 0;
+  }
+  std::set<std::string> governors, owners;
+  for (const fs::path& cpu : entries(root / "sys/devices/system/cpu"))
+    if (const std::string governor = read_line(cpu / "cpufreq/scaling_governor"); !governor.empty())
+      governors.insert(governor);
+  for (const std::int64_t pid : numbered_folders(root / "proc"))
+    if (const std::string name = read_line(root / "proc" / std::to_string(pid) / "comm");
+        name == "irqbalance" || name == "tuned" || name == "crio")
+      owners.insert(name);
+  topology.governors.assign(governors.begin(), governors.end());
+  topology.irq_owners.assign(owners.begin(), owners.end());
+  return topology;
+}
+
+void add_topology_parts(const Topology& topology, RecordingParts& parts) {
+  const auto number = [](const auto& value) { return value ? static_cast<double>(*value) : kNaN; };
+  Series series{
+      "topology",
+      {"machine", "kind", "device", "address", "numa_node", "link_gts", "max_link_gts", "lanes", "max_lanes", "port"},
+      {}};
+  std::vector<std::string> degraded;
+  bool told = false;  // by any link
+  for (const HostDevice& device : topology.devices) {
+    const char* kind = device.kind == DeviceKind::gpu ? "gpu" : device.kind == DeviceKind::rdma ? "rdma" : "nic";
+    series.rows.push_back({machine_name(), kind, device.name, device.address, number(device.numa_node),
+                           number(device.link.speed_gts), number(device.link.max_speed_gts), number(device.link.width),
+                           number(device.link.max_width), device.port});
+    told |= device.link.width.value_or(0) > 0 && device.link.max_width.has_value();
+    if (device.link.narrow() || (device.link.slow() && device.kind != DeviceKind::gpu))
+      degraded.push_back(link_text(device));
+  }
+  if (!series.rows.empty()) parts.series["topology"] = std::move(series);
+  if (told) parts.facts["topology.narrow_links"] = degraded.empty() ? "none" : join(degraded, "; ");
+  if (topology.numa_nodes > 0) parts.facts["topology.numa_nodes"] = std::to_string(topology.numa_nodes);
+  if (!topology.governors.empty()) parts.facts["topology.governor"] = join(topology.governors, ", ");
+  if (!topology.irq_owners.empty()) parts.facts["topology.irq_owners"] = join(topology.irq_owners, ", ");
+}
+
+std::unique_ptr<Collector> make_topology() { return std::make_unique<TopologyCollector>(); }
+
+}  // namespace gradsync

@@ -1,0 +1,200 @@
+"""sched and the host's part of run: wrong calls, statuses, and, where root may trace, real waits."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+import time
+import unittest
+
+import doctor
+
+CGROUP = pathlib.Path("/sys/fs/cgroup/cpu")
+
+
+def may_trace():
+    if os.geteuid() != 0:
+        return "needs root"
+    done = subprocess.run([doctor.PROGRAM, "sched", "--json", "-", "--", "true"], stdout=subprocess.PIPE, text=True)
+    tiers = [e["tier"] for e in json.loads(done.stdout)["coverage"] if e["source"] == "scheduler"]
+    return None if "B" in tiers else "the scheduler cannot be traced here"
+
+
+def pinned(code, cpu):
+    return ["taskset", "-c", str(cpu), sys.executable, "-c", textwrap.dedent(code)]
+
+
+class Calls(doctor.TestCase):
+    def test_wrong_calls(self):
+        for arguments, words in (((), "nothing to watch"), (("-p", 1, "--", "true"), "one of them only"),
+                                 (("--duration", "1s", "--", "true"), "ends by itself"),
+                                 (("--duration", "soon"), "not a duration"), (("--duration", "0"), "not a duration"),
+                                 (("-p", "x"), "--pid")):
+            self.assertSays(self.doctor("sched", *arguments), 2, words)
+        self.assertSays(self.doctor("sched", "-p", 4194303, "--duration", "1s"), 3, "there is none")
+        self.assertSays(self.doctor("sched", "--", "/nonexistent/program"), 127, "cannot run")
+        self.assertSays(self.doctor("sched", "--json", "/nonexistent/x.json", "--", "true"), 125, "cannot write")
+
+    def test_status_and_output_of_the_command(self):
+        done = self.doctor("sched", "--", "sh", "-c", "echo mine; exit 7")
+        self.assertEqual(7, done.returncode)
+        self.assertTrue(done.stdout.startswith("mine\n"))
+        self.assertIn("Runtime ms", done.stdout)
+        done = self.doctor("sched", "--", "sh", "-c", "kill -9 $$")
+        self.assertEqual(137, done.returncode)
+
+    def test_report(self):
+        done = self.doctor("sched", "--json", "-", "--", "sh", "-c", "sleep 0.5")
+        report = json.loads(done.stdout)
+        self.assertEqual("sched", report["command"])
+        self.assertTrue(self.coverage(report, "scheduler"))
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs root and setpriv to give root up")
+    def test_without_root(self):
+        done = subprocess.run(["setpriv", "--reuid=65534", "--clear-groups", doctor.PROGRAM, "sched", "--json", "-", "--",
+                               "sleep", "0.6"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        if done.returncode == 126 or not done.stdout:
+            self.skipTest("the program cannot be run by another user here: " + done.stderr)
+        report = json.loads(done.stdout)
+        entries = {entry["source"]: entry for entry in self.coverage(report, "scheduler")}
+        self.assertEqual("C", entries["scheduler"]["tier"])
+        self.assertEqual("unavailable", entries["scheduler trace"]["state"])
+        rows = report["series"]["sched"]["rows"] if isinstance(report["series"], dict) else [
+            series for series in report["series"] if series["name"] == "sched"][0]["rows"]
+        self.assertTrue(all(row[1] is None for row in rows))
+
+
+REFUSED = may_trace()
+
+
+@unittest.skipIf(REFUSED, REFUSED)
+class Traced(doctor.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.hogs = []
+        self.addCleanup(self.end_hogs)
+
+    def end_hogs(self):
+        for hog in self.hogs:
+            hog.kill()
+            hog.wait()
+
+    def hog(self, cpu):
+        self.hogs.append(subprocess.Popen(pinned("while True: pass", cpu)))
+
+    def sched(self, *command):
+        report = self.folder / "sched.json"
+        done = self.doctor("sched", "--json", report, "--", *command)
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        return json.loads(report.read_text())
+
+    @staticmethod
+    def table(report, name):
+        series = report["series"]
+        one = series[name] if isinstance(series, dict) else [s for s in series if s["name"] == name][0]
+        return [dict(zip(one["columns"], row)) for row in one["rows"]]
+
+    def test_hogs_on_its_cpu(self):
+        for _ in range(3):
+            self.hog(1)
+        report = self.sched(*pinned("""
+            import time
+            for _ in range(150):
+                time.sleep(0.01)
+                sum(range(2000))""", 1))
+        threads = [row for row in self.table(report, "sched") if row["source"] == "perf rings"]
+        worst = max(threads, key=lambda row: row["wait_us"] or 0)
+        self.assertGreater(worst["count"], 100)
+        self.assertGreater(worst["wait_us"], 20_000)
+        self.assertRegex(report["facts"].get("sched.cross_check", ""), "ms of waits traced")
+
+    def test_counts_against_timehist(self):
+        """Wake-ups of threads that live through the window, on CPUs that are busy."""
+        if not shutil.which("perf"):
+            self.skipTest("perf is not installed")
+        for cpu in range(os.cpu_count()):
+            self.hog(cpu)
+        sleeper = subprocess.Popen(pinned("""
+            import time
+            while True: time.sleep(0.005)""", 1))
+        self.hogs.append(sleeper)
+        time.sleep(0.5)
+        data, report = self.folder / "perf.data", self.folder / "sched.json"
+        # Whoever begins later sees less: perf begins first and ends last, and counts what lies between our moments.
+        perf = subprocess.Popen(["perf", "record", "-q", "-a", "-k", "CLOCK_MONOTONIC", "-o", data, "-e",
+                                 "sched:sched_switch,sched:sched_waking,sched:sched_wakeup_new"],
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.hogs.append(perf)
+        time.sleep(1.5)
+        done = self.doctor("sched", "-p", sleeper.pid, "--duration", "3s", "--json", report)
+        self.assertEqual(0, done.returncode, done.stderr)
+        time.sleep(0.5)
+        perf.send_signal(2)
+        perf.wait()
+        parsed = json.loads(report.read_text())
+        window = parsed["facts"]["sched.trace_window_s"].split()
+        text = subprocess.run(["perf", "sched", "timehist", "-i", data, "--tid", str(sleeper.pid), "--time",
+                               f"{window[0]},{window[1]}"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        lines = [line for line in text.stdout.splitlines() if re.search(r"\[%d\]" % sleeper.pid, line)]
+        if len(lines) < 100:
+            self.skipTest("perf sched timehist shows nothing of the window here")
+        row = [row for row in self.table(parsed, "sched")
+               if row["thread"].endswith(f":{sleeper.pid}") and row["source"] == "perf rings"][0]
+        preempted = [r for r in self.table(parsed, "preemptions") if r["thread"] == row["thread"]][0]["count"]
+        runs = row["count"] + preempted
+        self.assertLessEqual(abs(runs - len(lines)), max(2, 0.01 * len(lines)), (runs, len(lines)))
+
+    @unittest.skipUnless((CGROUP / "cpu.cfs_quota_us").exists() and os.access(CGROUP, os.W_OK),
+                         "needs the cpu controller of control groups, version 1")
+    def test_a_quota_is_told_from_neighbours(self):
+        group = CGROUP / f"gsd-test-{os.getpid()}"
+        group.mkdir()
+        self.addCleanup(group.rmdir)
+        (group / "cpu.cfs_quota_us").write_text("20000")
+        report = self.folder / "run.json"
+        code = f"""
+            import time
+            open({str(group / 'cgroup.procs')!r}, "w").write("0")
+            time.sleep(0.7)
+            end = time.monotonic() + 3
+            while time.monotonic() < end: pass"""
+        done = self.doctor("run", "--json", report, "--", *pinned(code, 1))
+        self.assertEqual(0, done.returncode, done.stderr)
+        parsed = json.loads(report.read_text())
+        metrics = {m["name"]: m["value"] for m in parsed["metrics"] if m["scope"] == "all"}
+        self.assertGreater(metrics["sched.throttled_percent"], 50)
+        self.assertIn(group.name, parsed["facts"]["sched.quota"])
+        self.assertIn("cpu-quota", doctor.fired(parsed))
+
+    @unittest.skipUnless(os.environ.get("GSD_TORCH_PYTHON"), "no Python with torch was found")
+    def test_hogs_starve_a_training_job(self):
+        for cpu in range(os.cpu_count()):
+            for _ in range(3):
+                self.hog(cpu)
+        report, done = self.run_job(os.environ["GSD_TORCH_PYTHON"], doctor.ROOT / "samples/ddp_healthy.py", "--steps", "12",
+                                    options=("--deep", "off"))
+        self.assertEqual(0, done.returncode, done.stderr)
+        windows = self.coverage(report, "scheduler")
+        self.assertEqual("comm-thread-starved", doctor.fired(report)[0], windows)
+        metrics = {m["name"]: m["value"] for m in report["metrics"] if m["scope"] == "all"}
+        self.assertGreater(metrics["sched.held_up_percent"], 10)
+        self.assertIn("had the CPU", report["facts"]["sched.held_up_by"])
+
+    def test_a_stopped_process(self):
+        code = """
+            import os, signal, subprocess, sys, time
+            child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+            time.sleep(0.5)
+            os.kill(child.pid, signal.SIGSTOP)
+            time.sleep(4)
+            child.kill()"""
+        report, done = self.run_job(sys.executable, "-c", textwrap.dedent(code))
+        self.assertEqual(0, done.returncode)
+        self.assertIn("was stopped by a signal", report["facts"]["sched.stopped"])
+
+
+if __name__ == "__main__":
+    unittest.main()
