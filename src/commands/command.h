@@ -28,6 +28,7 @@ std::vector<std::unique_ptr<Command>> all_commands();
 std::unique_ptr<Command> make_run_command();
 std::unique_ptr<Command> make_analyze_command();
 std::unique_ptr<Command> make_show_command();
+std::unique_ptr<Command> make_irq_command();
 std::unique_ptr<Command> make_check_command();
 std::unique_ptr<Command> make_explain_command();
 std::unique_ptr<Command> make_rules_command();

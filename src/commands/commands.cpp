@@ -60,6 +60,7 @@ std::vector<std::unique_ptr<Command>> all_commands() {
   commands.push_back(make_run_command());
   commands.push_back(make_analyze_command());
   commands.push_back(make_show_command());
+  commands.push_back(make_irq_command());
   commands.push_back(make_check_command());
   commands.push_back(make_explain_command());
   commands.push_back(make_rules_command());

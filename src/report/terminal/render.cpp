@@ -10,6 +10,7 @@ std::string render_terminal(const Report& report, const TerminalOptions& options
   const std::vector<Outcome> outcomes = outcomes_of(report);
   if (options.verbosity == Verbosity::quiet) {
     draw_verdict(report, canvas);
+    draw_irq_plan(report, canvas);
     draw_findings(report, outcomes, canvas);
     return canvas.take();
   }
@@ -18,6 +19,10 @@ std::string render_terminal(const Report& report, const TerminalOptions& options
   draw_verdict(report, canvas);
   canvas.blank();
   if (const auto job = report.facts.find("job"); job != report.facts.end() && job->second == "none") {
+    draw_irq_heat(report, canvas);
+    canvas.blank();
+    draw_irq_plan(report, canvas);
+    canvas.blank();
     draw_measured(report, canvas);
   } else {
     draw_step_bars(report, canvas);
