@@ -85,7 +85,7 @@ std::string why_not(const IrqSnapshot& snapshot, const IrqLine& line, const IrqR
   if (const std::string owner = owner_of_all(snapshot); !owner.empty()) return owner;
   if (device.kind != IrqDeviceKind::network && !named && options.devices.empty())
     return fmt::format("a {} device: --device {} includes it",
-                       device.kind == IrqDeviceKind::storage ? "storage" : "different", device.label);
+                       device.kind == IrqDeviceKind::storage ? "storage" : "non-network", device.label);
   if (rates.seconds && rates.per_second(line.irq) < options.least_rate_hz && !named)
     return fmt::format("{}/s: below {}/s it costs too little to matter", format_short(rates.per_second(line.irq)),
                        format_short(options.least_rate_hz));

@@ -35,7 +35,7 @@ std::string irqbalance_policy(const std::vector<int>& irqs) {
   std::string alternatives;
   for (const int irq : irqs) alternatives += (alternatives.empty() ? "" : "|") + std::to_string(irq);
   return fmt::format(
-      "#!/bin/sh\n# $1: the device's path, $2: the interrupt's number\ncase \"$2\" in\n"
+      "#!/bin/sh\n# $1: path of the device, $2: number of the interrupt\ncase \"$2\" in\n"
       "  {}) echo ban=true ;;\nesac\nexit 0\n",
       alternatives);
 }

@@ -120,7 +120,7 @@ class IrqCommand final : public Command {
     if (!sys_root_.empty()) roots_.sys = sys_root_;
     if (!roots_.live() && ((fix_ && !dry_run_) || app_->count("--undo") > 0))
       return usage("--root with --fix or --undo", roots_.proc.string(), "a copy of another machine is not changed");
-    if (!cpus_text_.empty()) {
+    if (app_->count("--cpus") > 0) {
       plan_.cpus = parse_cpu_list(cpus_text_);
       if (!plan_.cpus || plan_.cpus->empty()) return usage("--cpus", cpus_text_, "a list of CPUs such as 0-3,8");
     }
@@ -191,11 +191,29 @@ class IrqCommand final : public Command {
     return exit_status::kDone;
   }
 
+  static Verdict verdict_of(const Report& report) {
+    Verdict verdict;
+    verdict.sign = VerdictSign::unknown;
+    const auto outcome = report.facts.find("irq.outcome"), busiest = report.facts.find("irq.busiest");
+    if (outcome != report.facts.end())
+      verdict.text = "Interrupts: " + outcome->second + ".";
+    else if (busiest != report.facts.end())
+      verdict.text = busiest->second + ".";
+    else
+      verdict.text = "Too few interrupts of queues came to judge how they are spread.";
+    return verdict;
+  }
+
   static Report report_of(Inputs inputs, const RuleSet& rules) {
     inputs.origin = Origin::files;  // no job was watched
     Report report = conclude({}, std::move(inputs), rules, {});
     report.command = "irq";
+    // What only a job can tell was not asked.
     std::erase_if(report.coverage, [](const Coverage& entry) { return entry.source == "scheduler"; });
+    std::erase_if(report.findings, [](const Finding& finding) {
+      return finding.state == FindingState::could_not_judge && !finding.rule.starts_with("irq");
+    });
+    report.verdict = verdict_of(report);
     return report;
   }
 

@@ -14,6 +14,7 @@ std::string render_terminal(const Report& report, const TerminalOptions& options
     draw_findings(report, outcomes, canvas);
     return canvas.take();
   }
+  const bool irq = report.command == "irq";  // no job, and most rules are of jobs
   draw_header(report, canvas);
   canvas.blank();
   draw_verdict(report, canvas);
@@ -23,13 +24,13 @@ std::string render_terminal(const Report& report, const TerminalOptions& options
     canvas.blank();
     draw_irq_plan(report, canvas);
     canvas.blank();
-    draw_measured(report, canvas);
+    if (!irq || options.verbosity == Verbosity::verbose) draw_measured(report, canvas);
   } else {
     draw_step_bars(report, canvas);
     draw_exchanges(report, canvas);
   }
   canvas.blank();
-  draw_diagnostic_steps(report, outcomes, canvas);
+  if (!irq) draw_diagnostic_steps(report, outcomes, canvas);
   canvas.blank();
   draw_findings(report, outcomes, canvas);
   canvas.blank();
