@@ -21,13 +21,14 @@ class Transaction {
       : inputs_(std::move(inputs)), options_(options), kernel_(kernel) {}
 
   Result<TransactionResult> run() {
+    const std::filesystem::path journal = journal_path(options_.folder, inputs_.snapshot.boot_id);
+    if (std::error_code ignored; std::filesystem::exists(journal, ignored))
+      return Error{"an earlier change is still in place", journal.string(), "its journal would be lost",
+                   "gradsync-doctor irq --undo", 125};
     if (inputs_.plan.moves().empty()) return result_;
+    result_.journal = journal;
     const Result<FileDescriptor> lock = lock_journals(options_.folder);
     if (!lock) return lock.error();
-    result_.journal = journal_path(options_.folder, inputs_.snapshot.boot_id);
-    if (std::error_code ignored; std::filesystem::exists(result_.journal, ignored))
-      return Error{"an earlier change is still in place", result_.journal.string(), "its journal would be lost",
-                   "gradsync-doctor irq --undo", 125};
     const auto before = inputs_.measure();
     if (!before) return end(TransactionEnd::interrupted);
     if (const Result<void> saved = save(inputs_.plan.moves(), Existing::refuse); !saved) return saved.error();

@@ -194,13 +194,13 @@ class IrqCommand final : public Command {
   static Verdict verdict_of(const Report& report) {
     Verdict verdict;
     verdict.sign = VerdictSign::unknown;
-    const auto outcome = report.facts.find("irq.outcome"), busiest = report.facts.find("irq.busiest");
-    if (outcome != report.facts.end())
-      verdict.text = "Interrupts: " + outcome->second + ".";
-    else if (busiest != report.facts.end())
-      verdict.text = busiest->second + ".";
-    else
-      verdict.text = "Too few interrupts of queues came to judge how they are spread.";
+    const auto fact = [&](const char* name) {
+      const auto found = report.facts.find(name);
+      return found == report.facts.end() ? std::string() : found->second;
+    };
+    const std::string outcome = fact("irq.outcome"), busiest = fact("irq.busiest");
+    verdict.text = "Interrupts: " + (outcome.empty() ? fact("irq.plan") : outcome) + ".";
+    if (!busiest.empty()) verdict.text += " " + busiest + ".";
     return verdict;
   }
 

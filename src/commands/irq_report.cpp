@@ -85,6 +85,10 @@ void add_picture(const IrqPicture& picture, Inputs& inputs) {
   inputs.series["irq_devices"] = device_series(picture.plan);
   inputs.series["irq_plan"] = plan_series(picture.plan);
   inputs.facts["job"] = "none";
+  const std::size_t moves = picture.plan.moves().size();
+  inputs.facts["irq.plan"] =
+      moves == 0 ? "no interrupt has to move"
+                 : fmt::format("{} interrupt{} had better come on another CPU", moves, moves == 1 ? "" : "s");
   std::vector<std::string> owners;
   for (const IrqOwner& owner : picture.snapshot.owners)
     owners.push_back(fmt::format("{} (process {})", owner.name, owner.pid));

@@ -8,6 +8,7 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -55,6 +56,20 @@ class Copies(doctor.TestCase):
         subprocess.run([sys.executable, MAKE_ROOT, machine, self.folder / machine, str(seconds)], check=True)
         return self.folder / machine
 
+    def raise_counters(self, path, stop):
+        """Every queue's counter grows, each by its own amount."""
+        lines = path.read_text().splitlines()
+        grown = 0
+        while not stop.wait(0.02):
+            grown += 1
+            text = [lines[0]]
+            for number, line in enumerate(lines[1:]):
+                name, rest = line.split(":", 1)
+                text.append(f"{name}:" + rest.replace(" 1000 ", f" {1000 + grown * (500 + number)} "))
+            fresh = path.with_suffix(".new")
+            fresh.write_text("\n".join(text) + "\n")
+            os.replace(fresh, path)
+
     def report(self, *arguments):
         done = self.doctor("irq", "--json", "-", *arguments)
         self.assertEqual(0, done.returncode, done.stderr)
@@ -65,10 +80,15 @@ class Copies(doctor.TestCase):
 
     def test_a_machine_of_two_sockets_under_traffic(self):
         root = self.copy("big")
-        later = threading.Timer(0.5, self.copy, ("big", 2))
-        later.start()
-        report, rows = self.report("--root", root, "--duration", "2", "-p", 4000)
-        later.join()
+        stop = threading.Event()
+        traffic = threading.Thread(target=self.raise_counters, args=(root / "proc/interrupts", stop))
+        traffic.start()
+        try:
+            report, rows = self.report("--root", root, "--duration", "2", "-p", 4000)
+        finally:
+            stop.set()
+            traffic.join()
+        self.assertNotIn("stand still", self.coverage(report, "interrupts")[0]["reason"])
         moves = [row for row in rows["irq_plan"] if row["decision"] == "move"]
         self.assertGreaterEqual(len(moves), 15)
         for move in moves:
@@ -153,8 +173,8 @@ class RealInterrupt(doctor.TestCase):
 
     def poke(self):
         """Makes the interrupt come: the gateway answers to what nobody there listens for."""
-        import socket
-        gateway = next((bytes.fromhex(words[2])[::-1] for words in map(str.split, open("/proc/net/route"))
+        routes = pathlib.Path("/proc/net/route").read_text().splitlines()
+        gateway = next((bytes.fromhex(words[2])[::-1] for words in map(str.split, routes)
                         if len(words) > 2 and words[1] == "00000000"), None)
         sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         while not self.poking.wait(0.05):

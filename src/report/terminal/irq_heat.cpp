@@ -28,7 +28,7 @@ struct Queue {
   std::string irq, vector, device;
   std::map<int, double> rate;  // by bin
   double total = 0;
-  int target = -1;  // bin
+  int serving = -1, target = -1;  // bins
 };
 
 struct Bins {
@@ -67,10 +67,13 @@ void add_targets(const Report& report, const Bins& bins, std::map<std::string, Q
   const SeriesRows plan(report, "irq_plan");
   for (std::size_t i = 0; i < plan.size(); ++i) {
     const auto queue = queues.find(plan.text(i, "irq") + " " + plan.text(i, "vector"));
-    const auto to = plan.number(i, "to");
-    if (queue == queues.end() || !to || plan.text(i, "decision") != "move") continue;
-    const auto bin = bins.of_cpu.find(static_cast<int>(*to));
-    if (bin != bins.of_cpu.end()) queue->second.target = bin->second;
+    if (queue == queues.end()) continue;
+    const auto bin_of = [&](const char* column) {
+      const auto bin = bins.of_cpu.find(static_cast<int>(plan.number(i, column).value_or(-1)));
+      return bin == bins.of_cpu.end() ? -1 : bin->second;
+    };
+    queue->second.serving = bin_of("from");
+    if (plan.text(i, "decision") == "move") queue->second.target = bin_of("to");
   }
 }
 
@@ -140,7 +143,8 @@ class HeatMap {
 
   void draw(const Queue& queue) {
     canvas_.start(kIndent, kIndent);
-    canvas_.piece(no_break(shorten(queue.irq + " " + queue.vector, label_ - 1, ascii_ ? "..." : "…")));
+    canvas_.piece(no_break(shorten(queue.irq + " " + queue.vector.substr(0, queue.vector.find("@pci:")), label_ - 1,
+                                   ascii_ ? "..." : "…")));
     canvas_.tab(kIndent + label_);
     for (int bin = 0; bin < static_cast<int>(bins_.node.size()); ++bin) draw_cell(queue, bin);
     canvas_.right(no_break(format_count(queue.total) + "/s"));
@@ -174,6 +178,8 @@ class HeatMap {
     } else if (queue.target == bin) {
       mark = ascii_ ? ">" : "▹";
       paint = Paint::good;
+    } else if (queue.serving == bin) {
+      mark = ascii_ ? "o" : "○";
     }
     std::string cell;
     for (int i = 0; i < bins_.cell; ++i) cell += mark;
@@ -209,9 +215,10 @@ void draw_irq_heat(const Report& report, Canvas& canvas) {
   canvas.start(kIndent, kIndent);
   const bool ascii = canvas.options().charset == Charset::ascii;
   if (most > 0)
-    canvas.prose(fmt::format("{} a quarter, half, three quarters, all of {}/s{}", ascii ? "- + * #" : "░ ▒ ▓ █",
-                             format_count(most), ascii ? "; > planned" : "; ▹ planned"),
+    canvas.prose(fmt::format("{} a quarter, half, three quarters, all of {}/s;", ascii ? "- + * #" : "░ ▒ ▓ █",
+                             format_count(most)),
                  Paint::faint);
+  canvas.prose(ascii ? "o serves it, and none came; > planned" : "○ serves it, and none came; ▹ planned", Paint::faint);
   if (left_out > 0)
     canvas.prose("and " + plural(static_cast<std::int64_t>(left_out), "queue") + " more: -v shows them", Paint::faint);
 }

@@ -14,6 +14,7 @@ namespace gradsync {
 namespace {
 
 constexpr std::size_t kMostByHand = 6;  // moves whose shell lines are shown without -v
+constexpr std::size_t kMostMoves = 24;  // shown without -v
 
 std::string cpu_text(std::optional<double> cpu) { return cpu ? fmt::format("{}", static_cast<int>(*cpu)) : "?"; }
 
@@ -32,8 +33,10 @@ void draw_devices(const Report& report, Canvas& canvas) {
 }
 
 void draw_moves(const SeriesRows& plan, Canvas& canvas) {
+  std::size_t moves = 0;
+  const bool all = canvas.options().verbosity == Verbosity::verbose;
   for (std::size_t i = 0; i < plan.size(); ++i) {
-    if (plan.text(i, "decision") != "move") continue;
+    if (plan.text(i, "decision") != "move" || (++moves > kMostMoves && !all)) continue;
     canvas.start(2, 6);
     canvas.piece(no_break(plan.text(i, "irq") + " " + plan.text(i, "vector")));
     canvas.piece(no_break(fmt::format("CPU {} → {}", cpu_text(plan.number(i, "from")), cpu_text(plan.number(i, "to")))),
@@ -42,6 +45,9 @@ void draw_moves(const SeriesRows& plan, Canvas& canvas) {
       canvas.piece(no_break(format_count(*rate) + "/s"), Paint::plain, 2);
     canvas.prose(plan.text(i, "reason"), Paint::faint, 2);
   }
+  if (moves <= kMostMoves || all) return;
+  canvas.start(2, 6);
+  canvas.prose(fmt::format("and {} more: -v shows them", moves - kMostMoves), Paint::faint);
 }
 
 // Lines that do not move, by reason.
