@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "collectors/host/irq_devices.h"
@@ -112,6 +113,28 @@ void read_processes(const IrqRoots& roots, IrqSnapshot& snapshot) {
   }
 }
 
+// "4100 (python3 x) S 4000 …": the parent is the second word after the name, which may hold anything.
+int parent_of(const IrqRoots& roots, int pid) {
+  const std::string stat = small_text(roots.proc / std::to_string(pid) / "stat").value_or("");
+  const std::size_t name_end = stat.rfind(')');
+  if (name_end == std::string::npos) return 0;
+  const std::string_view rest = std::string_view(stat).substr(name_end + 1);
+  const std::vector<std::string_view> words = split_words(rest);
+  return words.size() < 2 ? 0 : std::atoi(std::string(words[1]).c_str());
+}
+
+// The processes and all that they started: torchrun is given, its ranks are meant.
+std::vector<int> with_descendants(const IrqRoots& roots, const std::vector<int>& given) {
+  std::map<int, int> parents;
+  for (const int pid : given.empty() ? std::vector<int>() : numbers_in(roots.proc))
+    parents[pid] = parent_of(roots, pid);
+  std::vector<int> all = given;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (const auto& [pid, parent] : parents)
+      if (parent == all[i] && std::find(all.begin(), all.end(), pid) == all.end()) all.push_back(pid);
+  return all;
+}
+
 // A thread's own Cpus_allowed_list: runtimes change it for each thread.
 void read_threads(const IrqRoots& roots, int pid, IrqSnapshot& snapshot) {
   const fs::path tasks = roots.proc / std::to_string(pid) / "task";
@@ -153,7 +176,7 @@ Result<IrqSnapshot> read_irq_snapshot(const IrqRoots& roots, const std::vector<i
   name_devices(snapshot);
   complete_locality(snapshot);
   read_processes(roots, snapshot);
-  for (const int pid : training) read_threads(roots, pid, snapshot);
+  for (const int pid : with_descendants(roots, training)) read_threads(roots, pid, snapshot);
   return snapshot;
 }
 

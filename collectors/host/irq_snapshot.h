@@ -16,7 +16,7 @@ struct IrqRoots {
   bool live() const { return proc == "/proc" && sys == "/sys"; }
 };
 
-// `training`: processes whose threads are to be listed; one that is not there is named in `missing`.
+// `training`: processes whose threads, and those of all that they started, are to be listed; one that is not there is named in `missing`.
 Result<IrqSnapshot> read_irq_snapshot(const IrqRoots& roots, const std::vector<int>& training = {});
 
 }  // namespace gradsync

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kNarrowCores = 2;  // a thread that may run on so many cores is placed by somebody on purpose
 
 struct TrainingCpus {
-  CpuList pinned, siblings, wide;
+  CpuList pinned, wide, siblings, pinned_siblings;
 };
 
 CpuList siblings_of(const IrqSnapshot& snapshot, const CpuList& cpus) {
@@ -40,6 +40,7 @@ TrainingCpus training_cpus(const IrqSnapshot& snapshot, const CpuList& online) {
     kind = joined(kind, allowed);
   }
   training.siblings = siblings_of(snapshot, joined(training.pinned, training.wide));
+  training.pinned_siblings = siblings_of(snapshot, training.pinned);
   return training;
 }
 
@@ -47,6 +48,8 @@ IrqTargets within(const CpuList& base, const TrainingCpus& training, const std::
   const CpuList own = joined(training.pinned, training.wide);
   if (const CpuList left = without(base, joined(own, training.siblings)); !left.empty())
     return {left, own.empty() ? whose : whose + " without the training's CPUs and their SMT siblings"};
+  if (const CpuList left = without(base, joined(own, training.pinned_siblings)); !left.empty())
+    return {left, whose + " without the training's CPUs and the SMT siblings of pinned threads"};
   if (const CpuList left = without(base, own); !left.empty())
     return {left, whose + " without the training's CPUs; their SMT siblings are needed"};
   if (const CpuList left = without(base, training.pinned); !left.empty())

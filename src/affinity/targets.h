@@ -2,7 +2,7 @@
 //
 //   the device's own CPUs ∩ online ∩ --cpus − isolated − nohz_full − CPUs of training threads − their SMT siblings
 //
-// When nothing is left the exclusions are dropped from the right: first the siblings, then threads that may run on many
+// When nothing is left the exclusions are dropped from the right: first the siblings (those of pinned threads last), then threads that may run on many
 // CPUs. Threads that are pinned to a few (they spin there) keep theirs. Another NUMA node only with --force.
 #pragma once
 

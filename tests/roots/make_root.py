@@ -4,7 +4,8 @@
 usage: make_root.py MACHINE DIR [SECONDS]     SECONDS: how long after the first look the counters are read
 
   big        2 sockets × 24 cores × 2 threads, an mlx5 card on node 0 whose 16 queues all sit on CPU 0, NVMe whose
-             queues the kernel manages, a training process with a pinned communication thread on CPU 2
+             queues the kernel manages, a training process with a pinned communication thread on CPU 2 and a
+             child that may run on half of the CPUs, and another process
   arm64      64 CPUs without SMT, a network card behind an ITS, per-CPU timers with numbers
   holes      8 CPUs of which 0, 2, 3, 6 and 7 are online; a device that knows no node
   container  /proc/interrupts, and nothing of /proc/irq and little of /sys
@@ -66,8 +67,9 @@ class Root:
         self.write(base + "affinity_hint", "0")
         self.write(base + "node", node)
 
-    def thread(self, pid, tid, name, allowed):
+    def thread(self, pid, tid, name, allowed, parent=1):
         self.write(f"proc/{pid}/comm", "python3")
+        self.write(f"proc/{pid}/stat", f"{pid} (python3 (x) S) S {parent} 1 1")
         self.write(f"proc/{pid}/task/{tid}/comm", name)
         self.write(f"proc/{pid}/task/{tid}/status", f"Name:\t{name}\nCpus_allowed:\tff\nCpus_allowed_list:\t{allowed}")
 
@@ -111,6 +113,8 @@ def big(root):
         root.irq(200 + queue, f"nvme0q{queue}", 23 + queue, 500, str(23 + queue), hwirq=queue, mode=0o444, node=1)
     root.thread(4000, 4000, "python3", "0-95")
     root.thread(4000, 4001, "gloo-comm", "2")
+    root.thread(4100, 4100, "loader", "0-47", parent=4000)
+    root.thread(4200, 4200, "stranger", "3")
     root.finish()
 
 

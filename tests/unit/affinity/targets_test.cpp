@@ -19,6 +19,7 @@ TEST_CASE("exclusions are dropped from the right, and what was dropped is said")
            {"threads that may run anywhere say nothing", {{0, 1, 2, 3, 4, 5, 6, 7}}, {0, 1, 4, 5}},
            {"a pinned thread and its sibling", {{0}}, {1, 5}},
            {"pinned on both cores: the siblings are needed", {{0}, {1}}, {4, 5}},
+           {"siblings of wide threads go before those of pinned ones", {{0, 1, 2, 3}, {0}}, {5}},
            {"wide threads give way", {{0, 1, 2, 3, 4, 5, 6}}, {0, 1, 4, 5}},
            {"pinned ones do not", {{0, 1, 2, 3, 4, 5, 6}, {0}}, {1, 4, 5}},
            {"pinned on all of them: none", {{0}, {1}, {4}, {5}}, {}},

@@ -39,8 +39,9 @@ TEST_CASE("a machine of two sockets: devices by msi_irqs, names, nodes, siblings
   CHECK(snapshot->lines.at(101).hwirq == "1");
   CHECK_FALSE(snapshot->lines.at(101).managed());
   CHECK(snapshot->lines.at(201).managed());
-  REQUIRE(snapshot->threads.size() == 2);
+  REQUIRE(snapshot->threads.size() == 3);  // of 4000 and of its child
   CHECK(snapshot->threads[1].allowed == CpuList{2});
+  CHECK(snapshot->threads[2].name == "loader");
   REQUIRE(snapshot->missing.size() == 1);
   CHECK(snapshot->missing[0] == "the threads of process 4999");
 }
