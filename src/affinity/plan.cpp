@@ -82,7 +82,7 @@ std::string why_not(const IrqSnapshot& snapshot, const IrqLine& line, const IrqR
   if (line.role == VectorRole::other && !named) return "not known as a device's queue";
   if (line.threaded) return "a kernel thread runs its handler: place that thread";
   if (snapshot.realtime) return "a realtime kernel: its threads are placed, not its interrupts";
-  if (const std::string owner = owner_of_all(snapshot); !owner.empty()) return owner;
+  if (std::string owner = owner_of_all(snapshot); !owner.empty()) return owner;
   if (device.kind != IrqDeviceKind::network && !named && options.devices.empty())
     return fmt::format("a {} device: --device {} includes it",
                        device.kind == IrqDeviceKind::storage ? "storage" : "non-network", device.label);

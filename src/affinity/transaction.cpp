@@ -82,7 +82,7 @@ class Transaction {
                            [&](const IrqOutcome& outcome) { return outcome.irq == move.irq && is_placed(outcome); });
       });
       inputs_.snapshot = std::move(fresh->first);
-      if (const Result<void> saved = save(moves, Existing::replace); !saved) return saved;
+      if (Result<void> saved = save(moves, Existing::replace); !saved) return saved;
       add_outcomes(apply_moves(moves, journal_.irqs, kernel_));
     }
     return save({}, Existing::replace);

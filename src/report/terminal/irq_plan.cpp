@@ -130,6 +130,8 @@ void draw_compared(const Report& report, Canvas& canvas) {
 
 void draw_irq_plan(const Report& report, Canvas& canvas) {
   const SeriesRows plan(report, "irq_plan");
+  const auto outcome = report.facts.find("irq.outcome");
+  if (plan.size() == 0 && outcome == report.facts.end()) return;
   std::size_t moves = 0;
   for (std::size_t i = 0; i < plan.size(); ++i) moves += plan.text(i, "decision") == "move" ? 1 : 0;
   if (plan.size() > 0) {
@@ -143,7 +145,6 @@ void draw_irq_plan(const Report& report, Canvas& canvas) {
     draw_by_hand(report, plan, moves, canvas);
   }
   canvas.blank();
-  const auto outcome = report.facts.find("irq.outcome");
   if (outcome == report.facts.end()) return;
   canvas.start(0, 2);
   canvas.piece("DONE", Paint::strong);
