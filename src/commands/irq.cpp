@@ -1,8 +1,10 @@
 // irq: where interrupts come, where they had better come, and the change as a transaction.
 #include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <ctime>
 
 #include "src/affinity/restore.h"
@@ -162,7 +164,10 @@ class IrqCommand final : public Command {
       IrqPlan plan = plan_interrupts(*now, picture.interval.rates, plan_);
       return std::pair(std::move(*now), std::move(plan));
     };
-    inputs.measure = [&] {
+    inputs.measure = [&, looks = 0]() mutable {
+      if (::isatty(STDERR_FILENO) == 1)
+        std::fprintf(stderr, "counting interrupts for %s %s the change …\n", format_seconds(compare_seconds_).c_str(),
+                     looks++ == 0 ? "before" : "after");
       return measure_windows(roots_, picture.plan, picture.snapshot, kernel, milliseconds(compare_seconds_));
     };
     TransactionOptions options;
