@@ -15,6 +15,8 @@ enum class Waited { full, interrupted };  // interrupted: the user wants to stop
 class IrqKernel {
  public:
   virtual ~IrqKernel() = default;
+  // Whether a mask could be written, without writing: 0 or errno. 0 promises nothing.
+  virtual int may_write(int irq) = 0;
   // Writes smp_affinity_list; 0 or errno. The kernel moves the interrupt when it next comes.
   virtual int write_allowed(int irq, const CpuList& cpus) = 0;
   virtual std::optional<CpuList> allowed(int irq) = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "src/affinity/refusal.h"
 #include "src/affinity/restore.h"
 #include "src/affinity/verify.h"
 
@@ -26,6 +27,7 @@ class Transaction {
       return Error{"an earlier change is still in place", journal.string(), "its journal would be lost",
                    "gradsync-doctor irq --undo", 125};
     if (inputs_.plan.moves().empty()) return result_;
+    if (is_forbidden()) return end(TransactionEnd::not_permitted);
     result_.journal = journal;
     const Result<FileDescriptor> lock = lock_journals(options_.folder);
     if (!lock) return lock.error();
@@ -43,6 +45,19 @@ class Transaction {
   }
 
  private:
+  // What will be refused is said before anything is measured.
+  bool is_forbidden() {
+    for (const IrqPlanLine& move : inputs_.plan.moves()) {
+      const int error = kernel_.may_write(move.irq);
+      const Refusal refusal = explain_refusal(error, move.irq, {*move.to});
+      if (error == 0 || (refusal.kind != RefusalKind::read_only && refusal.kind != RefusalKind::not_permitted))
+        continue;
+      result_.outcomes.push_back(
+          {move.irq, move.action, move.device, {*move.to}, IrqState::failed, refusal.says, refusal.command});
+    }
+    return !result_.outcomes.empty();
+  }
+
   Result<void> save(const std::vector<IrqPlanLine>& moves, Existing existing) {
     for (SavedIrq& line : lines_to_save(inputs_.snapshot, moves))
       if (std::none_of(journal_.irqs.begin(), journal_.irqs.end(),
@@ -108,7 +123,7 @@ class Transaction {
     for (IrqOutcome& restored : restore_interrupts(lines, kernel_))
       for (IrqOutcome& outcome : result_.outcomes)
         if (outcome.irq == restored.irq) {
-          if (restored.says.empty()) restored.says = outcome.says;
+          if (restored.says.empty() && outcome.state == IrqState::failed) restored.says = outcome.says;
           outcome = std::move(restored);
           break;
         }

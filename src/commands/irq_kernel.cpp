@@ -22,6 +22,11 @@ LiveIrqKernel::LiveIrqKernel(IrqRoots roots) : roots_(std::move(roots)) {
 
 LiveIrqKernel::~LiveIrqKernel() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
+int LiveIrqKernel::may_write(int irq) {
+  const std::filesystem::path path = roots_.proc / "irq" / std::to_string(irq) / "smp_affinity_list";
+  return ::access(path.c_str(), W_OK) == 0 ? 0 : errno;
+}
+
 int LiveIrqKernel::write_allowed(int irq, const CpuList& cpus) {
   const std::filesystem::path path = roots_.proc / "irq" / std::to_string(irq) / "smp_affinity_list";
   const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));

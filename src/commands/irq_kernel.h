@@ -16,6 +16,7 @@ class LiveIrqKernel final : public IrqKernel {
   LiveIrqKernel& operator=(const LiveIrqKernel&) = delete;
   ~LiveIrqKernel() override;
 
+  int may_write(int irq) override;
   int write_allowed(int irq, const CpuList& cpus) override;
   std::optional<CpuList> allowed(int irq) override;
   std::optional<CpuList> effective(int irq) override;

@@ -23,6 +23,9 @@ class FakeKernel final : public IrqKernel {
   std::function<void(int)> on_wait = [](int) {};
   int waits = 0, stop_at = -1;  // the wait that a signal ends
 
+  int forbidden = 0;  // errno of may_write
+
+  int may_write(int) override { return forbidden; }
   int write_allowed(int irq, const CpuList& cpus) override {
     Line& line = lines[irq];
     if (line.error != 0) return line.error;

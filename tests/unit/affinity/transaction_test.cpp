@@ -73,6 +73,12 @@ TEST_CASE("worse, or no difference shown, is taken back; --keep keeps the latter
   equal.after = equal.before;
   CHECK(equal.run()->end == TransactionEnd::restored_equal);
   CHECK(equal.as_before());
+  Scene pending;
+  pending.after = pending.before;
+  pending.kernel.lines[41].per_wait = 0;
+  const Result<TransactionResult> put_back = pending.run();
+  CHECK(put_back->outcomes.at(0).state == IrqState::restored);
+  CHECK(put_back->outcomes.at(0).says.empty());
   Scene few;
   few.before = few.after = {50};
   few.options.when_equal = WhenEqual::keep;
@@ -113,6 +119,20 @@ TEST_CASE("refused: nothing is changed and no journal stays") {
     CHECK(scene.as_before());
     CHECK_FALSE(scene.journal_left());
     CHECK_FALSE(result->outcomes.at(0).says.empty());
+  }
+}
+
+TEST_CASE("what will be refused is said before anything is measured or saved") {
+  for (const int error : {EROFS, EACCES}) {
+    Scene scene;
+    scene.kernel.forbidden = error;
+    const Result<TransactionResult> result = scene.run();
+    REQUIRE(result);
+    CHECK(result->end == TransactionEnd::not_permitted);
+    CHECK(scene.measured == 0);
+    CHECK(scene.kernel.written.empty());
+    CHECK_FALSE(std::filesystem::exists(scene.options.folder));
+    CHECK_FALSE(result->outcomes.at(0).command.empty());
   }
 }
 
