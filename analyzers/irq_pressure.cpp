@@ -126,12 +126,31 @@ void name_busiest(const std::vector<std::pair<std::string, const Device*>>& devi
   }
 }
 
+void add_softnet(const Inputs& inputs, MetricSet& metrics) {
+  const auto series = inputs.series.find("softnet");
+  if (series == inputs.series.end()) return;
+  const HostTable table(series->second);
+  std::map<std::string, std::pair<double, double>> by_machine;  // dropped, squeezed, per second
+  for (const auto& row : table.rows()) {
+    const double seconds = table.number(row, "interval_s").value_or(0);
+    if (seconds <= 0) continue;
+    auto& [dropped, squeezed] = by_machine[table.text(row, "machine")];
+    dropped += table.number(row, "dropped").value_or(0) / seconds;
+    squeezed += table.number(row, "squeezed").value_or(0) / seconds;
+  }
+  for (const auto& [machine, rates] : by_machine) {
+    add_largest("softnet.dropped_per_s", rates.first, "/proc/net/softnet_stat", metrics);
+    add_largest("softnet.squeezed_per_s", rates.second, "/proc/net/softnet_stat", metrics);
+  }
+}
+
 class IrqPressureAnalyzer final : public Analyzer {
  public:
   std::string_view name() const override { return "irq_pressure"; }
   void summarise(const RankTimeline&, const Inputs&, Summary&) const override {}
 
   void conclude(const Summary&, const Inputs& inputs, Conclusions& conclusions) const override {
+    add_softnet(inputs, conclusions.metrics);
     const auto series = inputs.series.find("irq");
     if (series == inputs.series.end()) return;
     const HostTable table(series->second);

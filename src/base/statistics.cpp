@@ -57,4 +57,20 @@ std::optional<double> median_resolution(std::span<const double> sample, int draw
   return quantile(shifts, 0.9);
 }
 
+std::optional<Difference> median_difference(std::span<const double> before, std::span<const double> after, int draws) {
+  if (before.size() < 4 || after.size() < 4) return std::nullopt;
+  std::mt19937_64 random(20240917);
+  const auto median_of_draw = [&](std::span<const double> sample) {
+    std::vector<double> draw(sample.size());
+    for (double& value : draw) value = sample[random() % sample.size()];
+    return *median(draw);
+  };
+  std::vector<double> shifts;
+  for (int d = 0; d < draws; ++d) {
+    const double was = median_of_draw(before);
+    shifts.push_back(median_of_draw(after) - was);
+  }
+  return Difference{*median(after) - *median(before), *quantile(shifts, 0.025), *quantile(shifts, 0.975)};
+}
+
 }  // namespace gradsync

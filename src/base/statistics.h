@@ -25,4 +25,12 @@ std::optional<Spread> spread(std::span<const double> sample);
 // Nothing below 4 observations.
 std::optional<double> median_resolution(std::span<const double> sample, int draws = 200);
 
+// How far the median of `after` lies from that of `before`, and where 95 % of bootstrap draws of both put it.
+// An interval that holds zero shows no difference. Nothing below 4 observations each.
+struct Difference {
+  double value = 0, low = 0, high = 0;
+};
+std::optional<Difference> median_difference(std::span<const double> before, std::span<const double> after,
+                                            int draws = 2000);
+
 }  // namespace gradsync

@@ -7,6 +7,7 @@
 #include "src/commands/command.h"
 #include "src/commands/exit_status.h"
 #include "src/commands/install_paths.h"
+#include "src/commands/irq_report.h"
 #include "src/commands/output.h"
 
 namespace gradsync {
@@ -35,6 +36,7 @@ class CheckCommand final : public Command {
     for (const auto& collector : all_collectors())
       for (Coverage& coverage : collector->probe(context)) report.coverage.push_back(std::move(coverage));
     report.coverage.push_back(interpreter());
+    for (Coverage& coverage : irq_coverage({}, kJournalFolder)) report.coverage.push_back(std::move(coverage));
     for (const char* source : {"GPU activity in plain steps"})
       report.coverage.push_back({source, "", CoverageState::unavailable, "this version does not collect it", "", 0});
     if (!json_.empty()) {

@@ -62,18 +62,6 @@ const std::vector<Compiled>& compiled() {
 
 }  // namespace
 
-const char* to_string(VectorRole role) {
-  switch (role) {
-    case VectorRole::queue:
-      return "queue";
-    case VectorRole::control:
-      return "control";
-    case VectorRole::other:
-      break;
-  }
-  return "other";
-}
-
 InterruptVector interrupt_vector(std::string_view handlers) {
   constexpr std::size_t kLongest = 128;  // no driver's name is longer, and std::regex recurses for each character
   const bool shared = handlers.find(", ") != std::string_view::npos;

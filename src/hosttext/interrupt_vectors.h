@@ -4,14 +4,9 @@
 #include <string>
 #include <string_view>
 
-namespace gradsync {
+#include "src/model/vector_role.h"
 
-enum class VectorRole {
-  queue,    // completions of a queue: the work that is spread over CPUs
-  control,  // configuration, events, administration: one CPU is enough
-  other,    // of no driver in the table, or a line that several devices share
-};
-const char* to_string(VectorRole role);
+namespace gradsync {
 
 struct InterruptVector {
   std::string device;  // "mlx5@0000:1b:00.0", "eth0", "nvme0"; the whole name where the table does not know it

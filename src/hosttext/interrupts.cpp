@@ -73,7 +73,8 @@ void InterruptsParser::add_row(std::string_view line) {
   std::string_view id = take_word(rest);
   if (id.size() < 2 || id.size() > kLongestId || !id.ends_with(':')) return;
   id.remove_suffix(1);
-  if (!std::all_of(id.begin(), id.end(), [](unsigned char c) { return std::isalnum(c) != 0; })) return;
+  // NET_RX is a row of /proc/softirqs, which has the same layout.
+  if (!std::all_of(id.begin(), id.end(), [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; })) return;
   InterruptRow row;
   std::string_view text = rest;
   while (row.counts.size() < open_->cpus.size()) {

@@ -17,15 +17,45 @@ bool about_the_fabric(const Outcome& outcome) {
   return false;
 }
 
+bool without_job(const Report& report) {
+  const auto job = report.facts.find("job");
+  return job != report.facts.end() && job->second == "none";
+}
+
+// What was measured: a fabric, loads, interrupts, or the step of a job.
+void draw_subject(const Report& report, Canvas& canvas) {
+  draw_fabric(report, canvas);
+  canvas.blank();
+  if (report.command == "bench") return draw_loads(report, canvas);
+  if (!without_job(report)) {
+    draw_step_bars(report, canvas);
+    draw_exchanges(report, canvas);
+    return;
+  }
+  draw_irq_heat(report, canvas);
+  canvas.blank();
+  draw_irq_plan(report, canvas);
+  canvas.blank();
+  if (report.command != "irq" || canvas.options().verbosity == Verbosity::verbose) draw_measured(report, canvas);
+}
+
+// The four steps are those of a job's diagnosis; of a sweep on demand.
+bool shows_steps(const Report& report, const std::vector<Outcome>& outcomes, Verbosity verbosity) {
+  if (report.command == "bench") return !outcomes.empty();
+  if (report.command == "sweep") return verbosity == Verbosity::verbose;
+  return report.command != "irq";
+}
+
 }  // namespace
 
 std::string render_terminal(const Report& report, const TerminalOptions& options) {
   Canvas canvas(options);
   std::vector<Outcome> outcomes = outcomes_of(report);
-  const bool sweep_alone = report.command == "sweep" && options.verbosity != Verbosity::verbose;
-  if (sweep_alone) std::erase_if(outcomes, [](const Outcome& outcome) { return !about_the_fabric(outcome); });
+  if (report.command == "sweep" && options.verbosity != Verbosity::verbose)
+    std::erase_if(outcomes, [](const Outcome& outcome) { return !about_the_fabric(outcome); });
   if (options.verbosity == Verbosity::quiet) {
     draw_verdict(report, canvas);
+    draw_irq_plan(report, canvas);
     draw_findings(report, outcomes, canvas);
     return canvas.take();
   }
@@ -33,22 +63,10 @@ std::string render_terminal(const Report& report, const TerminalOptions& options
   canvas.blank();
   draw_verdict(report, canvas);
   canvas.blank();
-  draw_fabric(report, canvas);
+  draw_subject(report, canvas);
   canvas.blank();
-  if (report.command == "bench") {
-    draw_loads(report, canvas);
-  } else if (const auto job = report.facts.find("job"); job != report.facts.end() && job->second == "none") {
-    draw_measured(report, canvas);
-  } else {
-    draw_step_bars(report, canvas);
-    draw_exchanges(report, canvas);
-  }
+  if (shows_steps(report, outcomes, options.verbosity)) draw_diagnostic_steps(report, outcomes, canvas);
   canvas.blank();
-  // A measurement of loads, where nothing is to judge, has no steps to draw.
-  if (!sweep_alone && (report.command != "bench" || !outcomes.empty())) {
-    draw_diagnostic_steps(report, outcomes, canvas);
-    canvas.blank();
-  }
   if (report.command != "bench" || !outcomes.empty()) draw_findings(report, outcomes, canvas);
   canvas.blank();
   draw_coverage(report, canvas);

@@ -99,3 +99,16 @@ TEST_CASE("times of handlers: of the busiest CPU; perf's counts make no rate and
   CHECK_FALSE(found.metrics.value("irq.rate_hz", "device:eth0"));
   CHECK_FALSE(found.metrics.value("irq.busiest_share_percent", "device:eth0"));
 }
+
+TEST_CASE("packets that were dropped because a CPU did not keep up, over all CPUs") {
+  Inputs inputs;
+  inputs.series["softnet"] = {"softnet",
+                              {"cpu", "processed", "dropped", "squeezed", "interval_s", "machine"},
+                              {{std::int64_t{0}, std::int64_t{900}, std::int64_t{20}, std::int64_t{5}, 10.0, "a"},
+                               {std::int64_t{1}, std::int64_t{900}, std::int64_t{30}, std::int64_t{0}, 10.0, "a"}}};
+  Conclusions found;
+  make_irq_pressure()->conclude({}, inputs, found);
+  CHECK(*found.metrics.value("softnet.dropped_per_s", "all") == doctest::Approx(5));
+  CHECK(*found.metrics.value("softnet.squeezed_per_s", "all") == doctest::Approx(0.5));
+  CHECK_FALSE(found.metrics.value("irq.rate_hz", "all"));
+}

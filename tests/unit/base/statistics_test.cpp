@@ -39,3 +39,16 @@ TEST_CASE("resolution of the median") {
   CHECK(*median_resolution(wide) > *median_resolution(narrow));
   CHECK(*median_resolution(wide) == *median_resolution(wide));  // fixed seed
 }
+
+TEST_CASE("the difference of two medians holds zero unless they lie apart") {
+  const std::vector<double> low{10, 11, 10, 12, 11, 10, 11, 12}, high{20, 21, 22, 20, 21, 23, 20, 21};
+  const auto apart = median_difference(low, high);
+  REQUIRE(apart);
+  CHECK(apart->value == doctest::Approx(10));
+  CHECK(apart->low > 0);
+  const auto same = median_difference(low, std::vector<double>{11, 10, 12, 10, 11, 12, 10, 11});
+  REQUIRE(same);
+  CHECK(same->low <= 0);
+  CHECK(same->high >= 0);
+  CHECK_FALSE(median_difference(std::vector<double>{1, 2, 3}, low));
+}
