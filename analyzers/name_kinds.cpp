@@ -100,8 +100,7 @@ NameKinds::NameKinds(const std::vector<NameClass>& rows, const RankTimeline& ran
   rows_.reserve(rows.size());
   for (const NameClass& row : rows) {
     NameKind kind{true, work_kind_from(row.kind), evidence_from(row.evidence), row.wire, row.meaning};
-    rows_.push_back(
-        {std::regex(row.pattern, std::regex::ECMAScript | std::regex::optimize), required_texts(row.pattern), kind});
+    rows_.push_back({&row.pattern, std::nullopt, required_texts(row.pattern), kind});
   }
 }
 
@@ -125,14 +124,15 @@ const NameKind& NameKinds::with_wire(const NameKind& kind, std::string_view wire
   return slot->second;
 }
 
-NameKind NameKinds::work_out(std::string_view name) const {
+NameKind NameKinds::work_out(std::string_view name) {
   name = name.substr(0, kLongestName);
   if (name.find(".py(") != std::string_view::npos) return {};  // a stack's frames, the most names of all
-  for (const Row& row : rows_) {
+  for (Row& row : rows_) {
     if (!row.required.may_match(name)) continue;
     using namespace std::regex_constants;
     const match_flag_type flags = row.required.anchored ? match_continuous : match_default;
-    if (std::regex_search(name.begin(), name.end(), row.pattern, flags)) return row.kind;
+    if (!row.pattern) row.pattern.emplace(*row.text, std::regex::ECMAScript | std::regex::optimize);
+    if (std::regex_search(name.begin(), name.end(), *row.pattern, flags)) return row.kind;
   }
   return {};
 }

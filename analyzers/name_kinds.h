@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <regex>
 #include <string>
 #include <string_view>
@@ -57,11 +58,12 @@ class NameKinds {
   // Stays where it is, as the next.
   const NameKind& of(NameId name);
   const NameKind& with_wire(const NameKind& kind, std::string_view wire);
-  NameKind work_out(std::string_view name) const;
+  NameKind work_out(std::string_view name);
 
  private:
   struct Row {
-    std::regex pattern;
+    const std::string* text;
+    std::optional<std::regex> pattern;  // once a name may match it: most rows meet none
     RequiredTexts required;
     NameKind kind;
   };

@@ -12,6 +12,7 @@ namespace gradsync {
 namespace {
 
 constexpr std::size_t kLookBytes = std::size_t{1} << 20;
+constexpr std::size_t kGlanceBytes = std::size_t{1} << 16;
 
 bool is_archive(std::string_view bytes) {
   using namespace std::string_view_literals;
@@ -52,8 +53,16 @@ Result<Recognised> recognise(const std::filesystem::path& path) {
   }
   Result<ByteSource> source = ByteSource::open(path);
   if (!source) return source.error();
-  std::string bytes(kLookBytes, '\0');
+  std::string bytes(kGlanceBytes, '\0');
   bytes.resize(source->read(bytes.data(), bytes.size()));
+  // Traces are large and tell at once; a log may say more further down.
+  if (const std::string_view text = trim(bytes); text.starts_with('{') || text.starts_with('['))
+    if (const Recognised found = recognise_bytes(bytes); found.kind == FileKind::importable) return found;
+  const std::size_t seen = bytes.size();
+  if (seen == kGlanceBytes) {
+    bytes.resize(kLookBytes);
+    bytes.resize(seen + source->read(bytes.data() + seen, bytes.size() - seen));
+  }
   return recognise_bytes(bytes);
 }
 

@@ -297,7 +297,7 @@ TEST_CASE("texts without which a pattern cannot match") {
 TEST_CASE("a gigantic name is looked at as far as a matcher can go") {
   const RankTimeline rank;
   const std::vector<NameClass> rows{{"begin.*end", "other", "select"}, {"^x", "other", "compact"}};
-  const NameKinds kinds(rows, rank);
+  NameKinds kinds(rows, rank);
   const std::string filling(1'000, '-');
   CHECK(kinds.work_out("begin" + filling + "end").kind == WorkKind::select);
   std::string gigantic = "begin";
