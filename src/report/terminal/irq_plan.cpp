@@ -131,10 +131,10 @@ void draw_compared(const Report& report, Canvas& canvas) {
 void draw_irq_plan(const Report& report, Canvas& canvas) {
   const std::vector<SeriesRow> plan = rows_of(report, "irq_plan");
   const auto outcome = report.facts.find("irq.outcome");
-  if (plan.size() == 0 && outcome == report.facts.end()) return;
+  if (plan.empty() && outcome == report.facts.end()) return;
   std::size_t moves = 0;
   for (std::size_t i = 0; i < plan.size(); ++i) moves += plan[i].text("decision") == "move" ? 1 : 0;
-  if (plan.size() > 0) {
+  if (!plan.empty()) {
     canvas.start(0, 2);
     canvas.piece("PLAN", Paint::strong);
     canvas.prose(moves == 0 ? "nothing moves" : plural(static_cast<std::int64_t>(moves), "interrupt") + " to move");
