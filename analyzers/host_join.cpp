@@ -3,6 +3,7 @@
 // scheduler covers as a whole are judged.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "analyzers/analyzers.h"
 #include "analyzers/host_waits.h"
@@ -19,7 +20,10 @@ struct Joined {
   std::int64_t steps = 0;
   double exposed = 0, explained = 0, irq = 0, quota = 0, own = 0, training = 0, time = 0;  // ns
 
+  double by_job = 0, by_all = 0;  // ns of single threads: while a thread of the job had the CPU, and of all
+
   double held() const { return explained + training; }
+  double by_others() const { return by_all > 0 ? held() * (1 - by_job / by_all) : held(); }
 };
 
 double percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
@@ -37,6 +41,7 @@ class HostJoinAnalyzer final : public Analyzer {
     for (const auto& row : table->rows) {
       for (Joined* joined : {&ranks[std::get<std::int64_t>(row[0])], &sum}) add_row(row, *joined);
     }
+    add_causes(all, ranks, sum);
     const Joined* worst = nullptr;
     std::int64_t worst_rank = 0;
     for (const auto& [rank, joined] : ranks) {
@@ -62,6 +67,23 @@ class HostJoinAnalyzer final : public Analyzer {
     joined.time += cell(8);
   }
 
+  // Ranks that have too few CPUs for their own threads take them from each other: that is no neighbour's fault.
+  static void add_causes(const Summary& all, std::map<std::int64_t, Joined>& ranks, Joined& sum) {
+    std::set<std::int64_t> job;
+    if (const Series* threads = all.find(kJobThreadTable))
+      for (const auto& row : threads->rows) job.insert(std::get<std::int64_t>(row[1]));
+    const Series* held = all.find(kHeldUpTable);
+    if (held == nullptr) return;
+    for (const auto& row : held->rows) {
+      const auto ns = static_cast<double>(std::get<std::int64_t>(row[3]));
+      const bool own = job.contains(tid_of(std::get<std::string>(row[2])));
+      for (Joined* joined : {&ranks[std::get<std::int64_t>(row[0])], &sum}) {
+        joined->by_all += ns;
+        if (own) joined->by_job += ns;
+      }
+    }
+  }
+
   static void add_scope(const std::string& scope, const Joined& joined, MetricSet& metrics) {
     if (joined.steps < kFewestTraced) return;
     const auto add = [&](const char* name, double value) {
@@ -70,6 +92,8 @@ class HostJoinAnalyzer final : public Analyzer {
     const auto steps = static_cast<double>(joined.steps);
     add("sched.held_up_ms", 1e-6 * joined.held() / steps);
     add("sched.held_up_percent", percent(joined.held(), joined.time));
+    add("sched.starved_ms", 1e-6 * joined.by_others() / steps);
+    add("sched.starved_percent", percent(joined.by_others(), joined.time));
     add("sched.traced_exposed_percent", percent(joined.exposed, joined.time));
     if (joined.exposed <= 0) return;
     add("sched.explained_percent", percent(joined.explained, joined.exposed));

@@ -1,6 +1,7 @@
 #include "analyzers/host_waits.h"
 
 #include <algorithm>
+#include <set>
 
 #include "analyzers/classes.h"
 
@@ -11,7 +12,8 @@ Cell whole(Nanoseconds value) { return static_cast<std::int64_t>(value); }
 
 IntervalSet set_of(const std::vector<Interval>& intervals) { return IntervalSet(intervals); }
 
-// "python3:2341" → 2341; -1 when the text ends in no number.
+}  // namespace
+
 std::int64_t tid_of(std::string_view thread) {
   const std::size_t colon = thread.rfind(':');
   if (colon == std::string_view::npos || colon + 1 == thread.size()) return -1;
@@ -22,8 +24,6 @@ std::int64_t tid_of(std::string_view thread) {
   }
   return tid;
 }
-
-}  // namespace
 
 bool is_bystander(std::string_view name) {
   for (const std::string_view start : {"pt_data", "pin_memory", "cuda-EvtHandlr", "cuda-EvtHndlr", "pt_nccl_watchdg",
@@ -130,6 +130,13 @@ void HostWaits::write(Summary& summary) const {
   join.rows.insert(join.rows.end(), rows_.begin(), rows_.end());
   Series& held = summary.table(kHeldUpTable, {"rank", "thread", "by", "ns"});
   for (const auto& [who, ns] : by_) held.rows.push_back({whole(rank_.rank), who.first, who.second, whole(ns)});
+  std::set<std::int64_t> tids;
+  for (const LaneInfo& lane : rank_.lanes) tids.insert(lane.tid);
+  for (const Event& event : rank_.host_events)
+    if (event.kind == Kind::sched_wait) tids.insert(static_cast<std::int64_t>(event.sequence));
+  Series& threads = summary.table(kJobThreadTable, {"rank", "tid"});
+  for (const std::int64_t tid : tids)
+    if (tid > 0) threads.rows.push_back({whole(rank_.rank), tid});
 }
 
 }  // namespace gradsync

@@ -24,6 +24,12 @@ inline constexpr std::string_view kHostJoinTable = "host_join";
 // Who had the CPU meanwhile: rank, thread, by, ns.
 inline constexpr std::string_view kHeldUpTable = "held_up";
 
+// Threads of the rank's own process, as far as they are known: rank, tid. One job's ranks are its threads together.
+inline constexpr std::string_view kJobThreadTable = "job_threads";
+
+// "python3:2341" → 2341; -1 when the text ends in no number.
+std::int64_t tid_of(std::string_view thread);
+
 // Threads of a rank that its communication does not wait for.
 bool is_bystander(std::string_view thread_name);
 

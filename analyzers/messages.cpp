@@ -101,11 +101,10 @@ class MessagesAnalyzer final : public Analyzer {
     for (const auto& [scope, group] : groups) {
       add_value(conclusions.metrics, "comm.collectives_per_step", scope, per_step(group.count), steps, "torch_hook");
       add_value(conclusions.metrics, "comm.bytes_per_step", scope, per_step(group.bytes), steps, "torch_hook");
-      add_sample(conclusions.metrics, "comm.message_bytes", scope, group.sizes, "torch_hook");
-      Metric size = *conclusions.metrics.find("comm.message_bytes", scope);
-      size.n = group.count;
-      size.resolution.reset();  // sizes are a property of the job, not a noisy measurement
-      conclusions.metrics.add(size);
+      std::optional<Metric> size = spread_metric("comm.message_bytes", scope, group.sizes, "torch_hook");
+      if (!size) continue;
+      size->n = group.count;
+      conclusions.metrics.add(std::move(*size));
     }
     add_value(conclusions.metrics, "comm.extrapolated_percent", "all",
               100.0 * static_cast<double>(extrapolated) / static_cast<double>(groups["all"].count), steps,

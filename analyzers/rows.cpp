@@ -118,10 +118,10 @@ std::vector<int> ranks_in(const Summary& summary) {
   return {ranks.begin(), ranks.end()};
 }
 
-void add_sample(MetricSet& metrics, std::string name, std::string scope, const std::vector<double>& sample,
-                std::string source) {
+std::optional<Metric> spread_metric(std::string name, std::string scope, const std::vector<double>& sample,
+                                    std::string source) {
   const std::optional<Spread> spread = gradsync::spread(sample);
-  if (!spread) return;
+  if (!spread) return std::nullopt;
   Metric metric;
   metric.name = std::move(name);
   metric.scope = std::move(scope);
@@ -131,8 +131,15 @@ void add_sample(MetricSet& metrics, std::string name, std::string scope, const s
   metric.p50 = spread->p50;
   metric.p90 = spread->p90;
   metric.source = std::move(source);
-  metric.resolution = median_resolution(sample);
-  metrics.add(std::move(metric));
+  return metric;
+}
+
+void add_sample(MetricSet& metrics, std::string name, std::string scope, const std::vector<double>& sample,
+                std::string source) {
+  std::optional<Metric> metric = spread_metric(std::move(name), std::move(scope), sample, std::move(source));
+  if (!metric) return;
+  metric->resolution = median_resolution(sample);
+  metrics.add(std::move(*metric));
 }
 
 void add_value(MetricSet& metrics, std::string name, std::string scope, double value, std::int64_t n,

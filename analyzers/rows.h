@@ -80,6 +80,9 @@ std::vector<int> ranks_in(const Summary& summary);
 // Fewer counted steps than these are no sample: what is measured per step is then absent, not shaky.
 inline constexpr std::size_t kFewestSteps = 3;
 
+// A metric over a sample, without a resolution: for what is a property of the job and no noisy measurement.
+std::optional<Metric> spread_metric(std::string name, std::string scope, const std::vector<double>& sample,
+                                    std::string source);
 // A metric over a sample: value = p50, with p10, p90, n and bootstrap resolution. Nothing is added for an empty sample.
 void add_sample(MetricSet& metrics, std::string name, std::string scope, const std::vector<double>& sample,
                 std::string source);

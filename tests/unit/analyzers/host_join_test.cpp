@@ -95,6 +95,7 @@ TEST_CASE("a communication thread behind a hog explains its share of the exposed
   CHECK(value("sched.traced_exposed_percent") == doctest::Approx(15));
   CHECK(value("sched.held_up_ms") == doctest::Approx(9));
   CHECK(value("sched.held_up_percent") == doctest::Approx(9));
+  CHECK(value("sched.starved_ms") == doctest::Approx(9));  // burn is not of the job
   CHECK(value("sched.explained_by_quota_percent") == doctest::Approx(0));
   CHECK(part(found, "sched_irq") == doctest::Approx(9));
   CHECK(part(found, "compute") == doctest::Approx(60));
@@ -134,6 +135,7 @@ TEST_CASE("a quota, interrupts and the process's own threads are told apart; who
   CHECK(*found.metrics.value("sched.explained_by_quota_percent", "all") == doctest::Approx(50));
   CHECK(*found.metrics.value("sched.explained_by_irq_percent", "all") == doctest::Approx(12.5));
   CHECK(*found.metrics.value("sched.explained_by_own_threads_percent", "all") == doctest::Approx(37.5));
+  CHECK(*found.metrics.value("sched.starved_ms", "all") == doctest::Approx(5));  // of 8: not behind its own thread
   CHECK(found.facts.at("sched.held_up_by").find("nobody had the CPU: a quota") != std::string::npos);
 }
 

@@ -38,11 +38,22 @@ MetricSet job(std::initializer_list<Measured> special) {
       {"sched.delay_p99_ms", 0.1},
       {"sched.wait_share_percent", 2},
       {"irq.queues", 0},
+      {"sched.throttled_percent", 0},
+      {"host.steal_percent", 0},
+      {"topology.narrow_link_count", 0},
+      {"nic.cnp_per_s", 0},
+      {"nic.pause_per_s", 0},
+      {"nic.retransmit_percent", 0},
+      {"nic.out_of_order_per_s", 0},
+      {"nic.drops_per_s", 0},
       {"fabric.cliff_percent", 0},
       {"fabric.plateau_percent", 94},
       {"fabric.wrong_results", 0},
   });
   for (const char* rank : {"rank:0", "rank:1"}) {
+    metrics.add({"sched.starved_ms", rank, 0.3, 30, {}, {}, {}, "", {}});
+    metrics.add({"sched.starved_percent", rank, 0.3, 30, {}, {}, {}, "", {}});
+    metrics.add({"sched.explained_percent", rank, 3, 30, {}, {}, {}, "", {}});
     metrics.add({"rank.ended_early", rank, 0, 1, {}, {}, {}, "", {}});
     metrics.add({"straggler.late_ms", rank, 0.2, 30, {}, {}, {}, "", 0.3});
     metrics.add({"straggler.late_percent", rank, 0.2, 30, {}, {}, {}, "", {}});
