@@ -3,6 +3,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
+import tempfile
 
 import torch
 import torch.distributed as dist
@@ -77,8 +78,11 @@ def only_torch():
 
 
 def _child(rank):
-    os.environ.update(RANK="0", WORLD_SIZE="1", MASTER_PORT=str(int(os.environ["MASTER_PORT"]) + 1 + rank))
-    train(3)
+    os.environ.update(RANK="0", WORLD_SIZE="1")
+    # They meet nobody, and not at a port, which another program might have taken.
+    with tempfile.TemporaryDirectory() as folder:
+        dist.init_process_group("gloo", init_method="file://%s/store" % folder, rank=0, world_size=1)
+        train(3)
 
 
 def spawned():
