@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <random>
 #include <sstream>
@@ -97,16 +96,6 @@ Result<MetRanks> meet_by_launcher(const SweepStart& start, const std::string& ve
 }
 
 }  // namespace
-
-Environment environment_here() {
-  Environment environment;
-  for (char** setting = environ; *setting != nullptr; ++setting) {
-    const std::string_view text = *setting;
-    const std::size_t equals = text.find('=');
-    if (equals != std::string_view::npos) environment[std::string(text.substr(0, equals))] = text.substr(equals + 1);
-  }
-  return environment;
-}
 
 Result<MetRanks> meet(const SweepStart& start, const std::string& version, const Environment& environment) {
   return start.ranks > 0 ? fork_and_meet(start, version) : meet_by_launcher(start, version, environment);

@@ -36,7 +36,6 @@ struct RankHosts {
 // `version` is that of this program; ranks of another are refused.
 Result<MetRanks> meet(const SweepStart& start, const std::string& version, const Environment& environment);
 Result<RankHosts> ask_where(TcpStore& store, const FabricPlace& place);
-Environment environment_here();
 
 // The session of a rank whose backend is connected. Facts of the start are given on.
 struct SessionParts {

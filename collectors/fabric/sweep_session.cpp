@@ -9,6 +9,7 @@
 #include "collectors/fabric/meeting.h"
 #include "collectors/fabric/open_backend.h"
 #include "collectors/fabric/visit_runner.h"
+#include "src/base/environment.h"
 
 namespace gradsync {
 namespace {
@@ -168,7 +169,7 @@ std::unique_ptr<SweepSession> make_sweep_session(SessionParts parts) {
 Result<std::unique_ptr<SweepSession>> start_sweep(const SweepStart& wanted) {
   SweepStart start = wanted;
   if (start.backend == "auto") start.backend = automatic_backend();  // may fork, so before there are threads
-  Result<MetRanks> ranks = meet(start, GSD_VERSION, environment_here());
+  Result<MetRanks> ranks = meet(start, GSD_VERSION, own_environment());
   if (!ranks) return ranks.error();
   TcpStore& store = *ranks->store;
   const Result<RankHosts> hosts = ask_where(store, ranks->place);

@@ -132,16 +132,6 @@ LaunchResult describe(int status) {
 
 }  // namespace
 
-Environment own_environment() {
-  Environment environment;
-  for (char** setting = environ; *setting != nullptr; ++setting) {
-    const std::string_view text = *setting;
-    const std::size_t equals = text.find('=');
-    if (equals != std::string_view::npos) environment[std::string(text.substr(0, equals))] = text.substr(equals + 1);
-  }
-  return environment;
-}
-
 Result<LaunchResult> launch(const LaunchOptions& options) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   int pipe_ends[2];

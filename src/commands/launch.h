@@ -23,9 +23,6 @@ struct LaunchResult {
   int left_behind = 0;  // processes still running when we stopped waiting
 };
 
-// This process's own.
-Environment own_environment();
-
 // Errors: CMD not found (127), not executable (126), fork refused (125); their exit_status says which.
 Result<LaunchResult> launch(const LaunchOptions& options);
 

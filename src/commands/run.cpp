@@ -13,6 +13,7 @@
 #include <optional>
 #include <thread>
 
+#include "src/base/environment.h"
 #include "src/base/file.h"
 #include "src/base/units.h"
 #include "src/commands/collectors.h"

@@ -10,6 +10,7 @@
 #include "collectors/host/proc_sampler.h"
 #include "collectors/host/sched_parts.h"
 #include "collectors/host/ticker.h"
+#include "src/base/environment.h"
 #include "src/base/text.h"
 #include "src/base/units.h"
 #include "src/commands/command.h"
