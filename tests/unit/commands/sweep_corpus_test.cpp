@@ -1,9 +1,7 @@
 // What is said about cliffs in real logs of nccl-tests.
 #include <doctest/doctest.h>
 
-#include "src/commands/examine.h"
-#include "src/commands/foreign_files.h"
-#include "src/diagnosis/rule_set.h"
+#include "tests/unit/commands/analyzed_log.h"
 #include "tests/unit/import/trace_files.h"
 
 namespace gradsync {
@@ -11,18 +9,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::optional<Report> report_of(const fs::path& file) {
-  auto rules = builtin_rules();
-  REQUIRE(rules);
-  auto job = read_foreign_files({file}, rules->ranges, 1);
-  if (!job) return std::nullopt;  // refused with a reason: the importer's own tests read it
-  return conclude(job->ranks, job->inputs, *rules, {});
-}
-
-std::string fact(const Report& report, const std::string& key) {
-  const auto found = report.facts.find(key);
-  return found == report.facts.end() ? "" : found->second;
-}
+using test::fact;
+using test::report_of;
 
 }  // namespace
 

@@ -6,27 +6,15 @@
 #include <cmath>
 #include <fstream>
 
-#include "src/commands/examine.h"
-#include "src/commands/foreign_files.h"
-#include "src/diagnosis/rule_set.h"
+#include "tests/unit/commands/analyzed_log.h"
 
 namespace gradsync {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::optional<Report> report_of(const fs::path& file) {
-  auto rules = builtin_rules();
-  REQUIRE(rules);
-  auto job = read_foreign_files({file}, rules->ranges, 1);
-  if (!job) return std::nullopt;  // refused with a reason: the importer's own tests read it
-  return conclude(job->ranks, job->inputs, *rules, {});
-}
-
-std::string fact(const Report& report, const std::string& key) {
-  const auto found = report.facts.find(key);
-  return found == report.facts.end() ? "" : found->second;
-}
+using test::fact;
+using test::report_of;
 
 // Columns of nccl-tests 2.10 and later. The noise is that of a fixed sequence.
 fs::path planted_log(const fs::path& folder) {
