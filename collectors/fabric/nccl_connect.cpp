@@ -3,9 +3,7 @@
 #include <net/if.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <utility>
 

@@ -11,7 +11,8 @@ bool adds_up(FabricOperation operation) {
   return operation == FabricOperation::all_reduce || operation == FabricOperation::reduce_scatter;
 }
 
-int largest_sum(ElementType type) {
+// The largest whole number up to which all are exact in the type, of floats as much as is asked for.
+int largest_exact(ElementType type, int of_float) {
   switch (type) {
     case ElementType::float16:
       return 2048;
@@ -20,19 +21,7 @@ int largest_sum(ElementType type) {
     case ElementType::float32:
       break;
   }
-  return 1 << 20;
-}
-
-int largest_modulus(ElementType type) {
-  switch (type) {
-    case ElementType::float16:
-      return 2048;
-    case ElementType::int8:
-      return 127;
-    case ElementType::float32:
-      break;
-  }
-  return 65521;
+  return of_float;
 }
 
 std::uint32_t hash(std::int64_t index) {
@@ -73,10 +62,10 @@ std::int64_t elements_received(const FabricCall& call, int ranks) {
 
 Pattern::Pattern(const FabricCall& call, int rank, int ranks) : call_(call), rank_(rank), ranks_(ranks) {
   if (!adds_up(call.operation)) {
-    modulus_ = largest_modulus(call.type);
+    modulus_ = largest_exact(call.type, 65521);
     return;
   }
-  const int limit = largest_sum(call.type);
+  const int limit = largest_exact(call.type, 1 << 20);
   if (ranks > limit) {
     limit_ = limit;
     modulus_ = ranks;
