@@ -71,21 +71,6 @@ std::string sweep_command(const ProfileQuery& query) {
   return "gradsync-doctor sweep --ranks " + std::to_string(query.ranks) + backend;
 }
 
-std::vector<Profile> kept_profiles(const fs::path& folder) {
-  std::vector<fs::path> paths;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
-    if (entry->path().extension() == ".json" && !entry->path().filename().string().starts_with("named-"))
-      paths.push_back(entry->path());
-  std::sort(paths.begin(), paths.end());
-  std::vector<Profile> profiles;
-  for (const fs::path& path : paths)
-    if (Result<Profile> profile = read_profile(path)) profiles.push_back(std::move(*profile));
-  std::stable_sort(profiles.begin(), profiles.end(),
-                   [](const Profile& a, const Profile& b) { return a.newest() > b.newest(); });
-  return profiles;
-}
-
 Result<std::optional<Profile>> named_profile(const std::string& path, const char* option) {
   if (path.empty()) return std::optional<Profile>{};
   Result<Profile> profile = read_profile(path);
@@ -146,7 +131,7 @@ void choose_profiles(const fs::path& recording, const std::vector<RankTimeline>&
   if (Result<Profile> fabric = read_profile(folder / kNamedFabric)) named.fabric = std::move(*fabric);
   if (Result<Profile> loads = read_profile(folder / kNamedLoads)) named.loads = std::move(*loads);
   lay_profiles(named, ranks, inputs);
-  const std::vector<Profile> kept = kept_profiles(folder);
+  const std::vector<Profile> kept = profiles_in(folder);
   if (!named.loads)
     for (const Profile& profile : kept)
       if (inputs.loads.empty()) inputs.loads = profile.loads;

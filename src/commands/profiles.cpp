@@ -120,11 +120,12 @@ void keep_profile(const Report& report) {
     print_error(saved.error());
 }
 
-std::vector<Profile> saved_profiles() {
+std::vector<Profile> profiles_in(const fs::path& folder) {
   std::vector<fs::path> paths;
   std::error_code error;
-  for (fs::directory_iterator entry(profiles_folder(), error), end; !error && entry != end; entry.increment(error))
-    if (entry->path().extension() == ".json") paths.push_back(entry->path());
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    if (entry->path().extension() == ".json" && !entry->path().filename().string().starts_with(kNamedProfile))
+      paths.push_back(entry->path());
   std::sort(paths.begin(), paths.end());
   std::vector<Profile> profiles;
   for (const fs::path& path : paths)
@@ -133,6 +134,8 @@ std::vector<Profile> saved_profiles() {
                    [](const Profile& a, const Profile& b) { return a.newest() > b.newest(); });
   return profiles;
 }
+
+std::vector<Profile> saved_profiles() { return profiles_in(profiles_folder()); }
 
 std::optional<Profile> find_profile(const ProfileQuery& query) {
   for (Profile& profile : saved_profiles())

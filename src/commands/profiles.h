@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/base/result.h"
@@ -56,7 +57,10 @@ Result<std::filesystem::path> save_profile(const Profile& profile);
 // Saves what profile_of() finds, and says on stderr where, or why not: a profile that cannot be kept costs the next run
 // something, not this one.
 void keep_profile(const Report& report);
-// All that can be read, newest first.
+// All that can be read in a folder, newest first, without those that an option named (kNamedProfile begins their files).
+std::vector<Profile> profiles_in(const std::filesystem::path& folder);
+inline constexpr std::string_view kNamedProfile = "named-";
+// The same of those that were kept here.
 std::vector<Profile> saved_profiles();
 // The newest that fits and holds a fabric.
 std::optional<Profile> find_profile(const ProfileQuery& query);
