@@ -4,8 +4,8 @@
 #include <cmath>
 #include <optional>
 
-#include "analyzers/host_rows.h"
 #include "src/base/units.h"
+#include "src/model/series_table.h"
 
 namespace gradsync {
 namespace {
@@ -17,14 +17,14 @@ struct Choice {
   double off = 0, count = 0;
 };
 
-std::string word(const HostTable& table, const std::vector<Cell>& row, const char* column) {
+std::string word(const SeriesTable& table, const std::vector<Cell>& row, const char* column) {
   if (const auto number = table.number(row, column)) return std::to_string(static_cast<int>(*number));
   return table.text(row, column);
 }
 
 // What was chosen for the size nearest to `bytes`, the most often.
 std::optional<Choice> choice_at(const Series& choices, const std::string& operation, double bytes) {
-  const HostTable table(choices);
+  const SeriesTable table(choices);
   std::optional<Choice> best;
   for (const auto& row : table.rows()) {
     const double size = table.number(row, "bytes").value_or(0);

@@ -5,7 +5,7 @@
 
 #include "analyzers/fabric_curves.h"
 #include "analyzers/fit_curve.h"
-#include "analyzers/host_rows.h"
+#include "src/model/series_table.h"
 
 namespace gradsync {
 namespace {
@@ -15,7 +15,7 @@ constexpr double kFurthest = 4;  // times outside of the sizes that were measure
 // The curve of an operation that stands for it; the smaller the better.
 using Rank = std::tuple<bool, bool, std::string, std::string>;  // not live, not float, type, source
 
-Rank rank_of(const HostTable& table, const std::vector<Cell>& row) {
+Rank rank_of(const SeriesTable& table, const std::vector<Cell>& row) {
   const std::string type = table.text(row, "type"), source = table.text(row, "source");
   return {source != kLiveSource, type != "float" && type != "float32", type, source};
 }
@@ -67,7 +67,7 @@ std::optional<double> startup_us(const FabricFit& fit, const std::string& operat
 std::optional<FabricFit> fabric_fit_of(const SeriesSet& series) {
   const auto found = series.find("fabric_fit");
   if (found == series.end()) return std::nullopt;
-  const HostTable table(found->second);
+  const SeriesTable table(found->second);
   const auto usable = [&](const auto& row) {
     return table.text(row, "load").empty() && table.number(row, "mape_percent").value_or(100) <= kMostMapePercent;
   };

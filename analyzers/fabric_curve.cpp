@@ -7,31 +7,25 @@
 
 #include "analyzers/analyzers.h"
 #include "analyzers/fabric_curves.h"
-#include "analyzers/host_rows.h"
 #include "src/base/statistics.h"
 #include "src/base/units.h"
+#include "src/model/series_table.h"
+#include "src/model/sweep_columns.h"
 
 namespace gradsync {
 namespace {
 
 constexpr double kLargeBytes = 64 << 20;  // bandwidth has settled: what is left of the start-up is small
 
-const std::vector<std::string> kColumns{"bytes",
-                                        "count",
-                                        "type",
-                                        "n",
-                                        "p10_us",
-                                        "p50_us",
-                                        "p90_us",
-                                        "p99_us",
-                                        "algbw_gbytes_per_s",
-                                        "busbw_gbytes_per_s",
-                                        "wrong",
-                                        "startup_share_percent",
-                                        "place",
-                                        "source",
-                                        "ranks",
-                                        "load"};
+// Those of the contract, and what ran beside.
+const std::vector<std::string>& columns() {
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> with_load = kSweepColumns;
+    with_load.emplace_back("load");
+    return with_load;
+  }();
+  return all;
+}
 
 Cell whole(double value) { return std::isfinite(value) ? Cell(static_cast<std::int64_t>(value)) : Cell(kNotMeasured); }
 
@@ -43,7 +37,7 @@ using CallKey = std::tuple<double, std::string, std::string>;
 
 std::map<CallKey, CallTotals> totals_of(const Series& samples) {
   std::map<CallKey, CallTotals> totals;
-  const HostTable table(samples);
+  const SeriesTable table(samples);
   for (const auto& row : table.rows()) {
     CallTotals& total =
         totals[{table.number(row, "bytes").value_or(0), table.text(row, "type"), table.text(row, "load")}];
@@ -77,14 +71,14 @@ std::vector<Cell> live_row(const FabricCurve& curve, const SizeSample& size, con
 
 // Rows of logs first, then those of the live sweep, whose earlier rows (of a saved report) are made anew.
 Series curve_rows(const std::string& operation, const SeriesSet& series, double ranks) {
-  Series rows{"sweep." + operation, kColumns, {}};
+  Series rows{"sweep." + operation, columns(), {}};
   const auto samples = series.find("sweep_samples." + operation);
   if (const auto given = series.find(rows.name); given != series.end()) {
-    const HostTable table(given->second);
+    const SeriesTable table(given->second);
     for (const auto& row : table.rows()) {
       if (samples != series.end() && table.text(row, "source") == kLiveSource) continue;
       std::vector<Cell> cells;
-      for (const std::string& column : kColumns) {
+      for (const std::string& column : columns()) {
         const std::string words = table.text(row, column);
         const auto at = std::find(given->second.columns.begin(), given->second.columns.end(), column);
         const auto index = static_cast<std::size_t>(at - given->second.columns.begin());
@@ -102,7 +96,7 @@ Series curve_rows(const std::string& operation, const SeriesSet& series, double 
 }
 
 std::string source_of(const Series& rows) {
-  const HostTable table(rows);
+  const SeriesTable table(rows);
   const bool live = std::any_of(rows.rows.begin(), rows.rows.end(),
                                 [&](const auto& row) { return table.text(row, "source") == kLiveSource; });
   return live ? "sweep" : "nccl_tests";
@@ -111,7 +105,7 @@ std::string source_of(const Series& rows) {
 // The largest bus bandwidth of large messages, or of the largest there are. One rank has none; what ran beside a load
 // says nothing about the fabric alone.
 void add_bandwidth(const std::string& operation, const Series& rows, MetricSet& metrics) {
-  const HostTable table(rows);
+  const SeriesTable table(rows);
   const auto busbw = [&](const auto& row) {
     return table.text(row, "load").empty() ? table.number(row, "busbw_gbytes_per_s").value_or(0) : 0;
   };
@@ -138,7 +132,7 @@ struct Wrong {
 };
 
 Wrong wrong_in(const std::string& operation, const Series& rows) {
-  const HostTable table(rows);
+  const SeriesTable table(rows);
   Wrong wrong;
   wrong.source = source_of(rows);
   for (const auto& row : table.rows()) {
@@ -161,7 +155,7 @@ Wrong wrong_in(const std::string& operation, const Series& rows) {
 void add_sums(const SeriesSet& all, std::map<std::string, Wrong>& by_operation) {
   const auto runs = all.find("sweep_runs");
   if (runs == all.end()) return;
-  const HostTable table(runs->second);
+  const SeriesTable table(runs->second);
   std::map<std::string, double> sums;
   for (const auto& row : table.rows()) {
     const double results = table.number(row, "out_of_bounds").value_or(0);

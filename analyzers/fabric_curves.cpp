@@ -6,7 +6,7 @@
 #include <map>
 #include <tuple>
 
-#include "analyzers/host_rows.h"
+#include "src/model/series_table.h"
 
 namespace gradsync {
 namespace {
@@ -51,7 +51,7 @@ std::vector<FabricCurve> fabric_curves(const SeriesSet& series, double live_rank
   for (const auto& [name, samples] : series) {
     if (!name.starts_with(kSamples)) continue;
     Collector collected(name.substr(kSamples.size()));
-    const HostTable table(samples);
+    const SeriesTable table(samples);
     for (const auto& row : table.rows())
       collected.add({table.text(row, "type"), table.text(row, "load"), std::string(kLiveSource), "", ranks},
                     table.number(row, "bytes"), table.number(row, "us"));
@@ -62,7 +62,7 @@ std::vector<FabricCurve> fabric_curves(const SeriesSet& series, double live_rank
     const std::string operation = name.substr(kRows.size());
     const bool sampled = series.contains(std::string(kSamples) + operation);
     Collector collected(operation);
-    const HostTable table(rows);
+    const SeriesTable table(rows);
     for (const auto& row : table.rows()) {
       const std::string source = table.text(row, "source");
       if (sampled && source == kLiveSource) continue;

@@ -7,8 +7,8 @@
 #include "analyzers/fabric_cost.h"
 #include "analyzers/fabric_curves.h"
 #include "analyzers/fit_curve.h"
-#include "analyzers/host_rows.h"
 #include "src/base/units.h"
+#include "src/model/series_table.h"
 
 namespace gradsync {
 namespace {
@@ -57,7 +57,7 @@ std::vector<FabricSegment> segments_of(const CurveFit& fit) {
 
 void fill_shares(const Fitted& fitted, Series& rows) {
   if (fitted.fit.mape_percent > kMostMapePercent) return;
-  const HostTable table(rows);
+  const SeriesTable table(rows);
   const auto column = static_cast<std::size_t>(
       std::find(rows.columns.begin(), rows.columns.end(), "startup_share_percent") - rows.columns.begin());
   const FabricFit fit{"", "", 0, {{fitted.curve.operation, segments_of(fitted.fit)}}};
@@ -89,7 +89,7 @@ bool shows_startup(const FabricSegment& smallest) {
 }
 
 void add_metrics(const FabricFit& fit, const SeriesSet& series, MetricSet& metrics) {
-  const HostTable table(series.at("fabric_fit"));
+  const SeriesTable table(series.at("fabric_fit"));
   for (const auto& [operation, segments] : fit.operations) {
     Metric metric;
     metric.name = "fabric." + operation + ".alpha_us";

@@ -10,9 +10,9 @@
 
 #include "analyzers/analyzers.h"
 #include "analyzers/fabric_curves.h"
-#include "analyzers/host_rows.h"
 #include "src/base/statistics.h"
 #include "src/base/units.h"
+#include "src/model/series_table.h"
 
 namespace gradsync {
 namespace {
@@ -34,7 +34,7 @@ double link_of(const Inputs& inputs, double nodes) {
   const auto links = inputs.series.find("links");
   const auto used = inputs.facts.find("interface");
   if (!(nodes > 1) || links == inputs.series.end() || used == inputs.facts.end()) return kNotMeasured;
-  const HostTable table(links->second);
+  const SeriesTable table(links->second);
   double slowest = kNotMeasured;
   for (const auto& row : table.rows())
     if (const auto speed = table.number(row, "gbits_per_s"); speed && table.text(row, "interface") == used->second)
@@ -48,7 +48,7 @@ struct Plateau {
 
 // Of the rows without load whose start-up no longer counts.
 Plateau plateau_of(const Series& rows) {
-  const HostTable table(rows);
+  const SeriesTable table(rows);
   Plateau plateau;
   for (const auto& row : table.rows()) {
     const auto busbw = table.number(row, "busbw_gbytes_per_s"), share = table.number(row, "startup_share_percent");
@@ -66,7 +66,7 @@ std::string algorithm_of(const Inputs& inputs, const std::string& operation, dou
   if (backend != inputs.facts.end() && backend->second == "gloo") return "Ring";
   const auto choices = inputs.series.find("nccl_choices");
   if (choices == inputs.series.end()) return "";
-  const HostTable table(choices->second);
+  const SeriesTable table(choices->second);
   std::string algorithm;
   double nearest = INFINITY;
   for (const auto& row : table.rows()) {
@@ -101,7 +101,7 @@ double guard_us(const Facts& facts, const char* empty_kernel) {
 
 // The only three reasons for which numbers are called no collective's.
 std::optional<Doubt> doubt_about(const std::string& operation, const Series& rows, const Facts& facts) {
-  const HostTable table(rows);
+  const SeriesTable table(rows);
   std::optional<Doubt> doubt;
   for (const auto& row : table.rows()) {
     const std::string where = operation + " of " + format_bytes(table.number(row, "bytes").value_or(0));
@@ -115,7 +115,7 @@ std::optional<Doubt> doubt_about(const std::string& operation, const Series& row
 
 // Calls replayed from a graph skip the launch and have a guard of their own.
 std::optional<Doubt> doubt_about_graphs(const std::string& operation, const Series& samples, const Facts& facts) {
-  const HostTable table(samples);
+  const SeriesTable table(samples);
   std::map<double, std::vector<double>> times;
   for (const auto& row : table.rows())
     if (const auto us = table.number(row, "graph_us")) times[table.number(row, "bytes").value_or(0)].push_back(*us);
@@ -164,7 +164,7 @@ class FabricPlateau final : public Analyzer {
       if (!name.starts_with("sweep.")) continue;
       any = true;
       const std::string operation = name.substr(6);
-      const HostTable table(rows);
+      const SeriesTable table(rows);
       for (const auto& row : table.rows()) ranks_known |= table.number(row, "ranks").has_value();
       if (!doubt) doubt = doubt_about(operation, rows, inputs.facts);
       const auto samples = inputs.series.find("sweep_samples." + operation);

@@ -1,9 +1,9 @@
 // What the machine as a whole gave and took, from the series `host`: stolen time, CPU quotas, pressure, packets that were
 // dropped before a socket saw them. Of several machines the worst value stands for `all`.
 #include "analyzers/analyzers.h"
-#include "analyzers/host_rows.h"
 #include "analyzers/rows.h"
 #include "src/base/units.h"
+#include "src/model/series_table.h"
 
 namespace gradsync {
 namespace {
@@ -20,7 +20,7 @@ class HostPressureAnalyzer final : public Analyzer {
     count_narrow_links(inputs, conclusions);
     const auto series = inputs.series.find("host");
     if (series == inputs.series.end()) return;
-    const HostTable table(series->second);
+    const SeriesTable table(series->second);
     for (const auto& row : table.rows()) {
       for (const auto& [metric, column] : {std::pair{"host.steal_percent", "steal_percent"},
                                            {"host.softirq_percent", "softirq_percent"},
@@ -40,7 +40,7 @@ class HostPressureAnalyzer final : public Analyzer {
   static void count_narrow_links(const Inputs& inputs, Conclusions& conclusions) {
     const auto series = inputs.series.find("topology");
     if (series == inputs.series.end()) return;
-    const HostTable table(series->second);
+    const SeriesTable table(series->second);
     std::int64_t judged = 0, narrow = 0;
     for (const auto& row : table.rows()) {
       const auto lanes = table.number(row, "lanes"), most = table.number(row, "max_lanes");
@@ -61,7 +61,7 @@ class HostPressureAnalyzer final : public Analyzer {
     return true;
   }
 
-  static void add_quota(const HostTable& table, const std::vector<Cell>& row, Conclusions& conclusions) {
+  static void add_quota(const SeriesTable& table, const std::vector<Cell>& row, Conclusions& conclusions) {
     const auto periods = table.number(row, "quota_periods"), throttled = table.number(row, "throttled_periods");
     if (!periods || !throttled || *periods < kFewestPeriods) return;
     if (!add_worst("sched.throttled_percent", 100 * *throttled / *periods, static_cast<std::int64_t>(*periods),

@@ -4,10 +4,10 @@
 #include <set>
 
 #include "analyzers/analyzers.h"
-#include "analyzers/host_rows.h"
 #include "analyzers/rows.h"
 #include "src/base/statistics.h"
 #include "src/base/units.h"
+#include "src/model/series_table.h"
 
 namespace gradsync {
 namespace {
@@ -33,7 +33,7 @@ struct Machine {
   std::string rate_source, time_source;
 };
 
-void add_row(const HostTable& table, const std::vector<Cell>& row, Machine& machine) {
+void add_row(const SeriesTable& table, const std::vector<Cell>& row, Machine& machine) {
   const std::string role = table.text(row, "role"), source = table.text(row, "source");
   const double count = table.number(row, "count").value_or(0), cpu = table.number(row, "cpu").value_or(-1);
   const double seconds = table.number(row, "interval_s").value_or(0);
@@ -129,7 +129,7 @@ void name_busiest(const std::vector<std::pair<std::string, const Device*>>& devi
 void add_softnet(const Inputs& inputs, MetricSet& metrics) {
   const auto series = inputs.series.find("softnet");
   if (series == inputs.series.end()) return;
-  const HostTable table(series->second);
+  const SeriesTable table(series->second);
   std::map<std::string, std::pair<double, double>> by_machine;  // dropped, squeezed, per second
   for (const auto& row : table.rows()) {
     const double seconds = table.number(row, "interval_s").value_or(0);
@@ -153,7 +153,7 @@ class IrqPressureAnalyzer final : public Analyzer {
     add_softnet(inputs, conclusions.metrics);
     const auto series = inputs.series.find("irq");
     if (series == inputs.series.end()) return;
-    const HostTable table(series->second);
+    const SeriesTable table(series->second);
     std::map<std::string, Machine> machines;
     for (const auto& row : table.rows()) add_row(table, row, machines[table.text(row, "machine")]);
 

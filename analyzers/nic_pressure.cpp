@@ -4,8 +4,8 @@
 #include <map>
 
 #include "analyzers/analyzers.h"
-#include "analyzers/host_rows.h"
 #include "analyzers/rows.h"
+#include "src/model/series_table.h"
 
 namespace gradsync {
 namespace {
@@ -46,14 +46,14 @@ class NicPressureAnalyzer final : public Analyzer {
 
   void conclude(const Summary& all, const Inputs& inputs, Conclusions& conclusions) const override {
     if (const auto series = inputs.series.find("nic"); series != inputs.series.end())
-      add_rates(HostTable(series->second), conclusions.metrics);
+      add_rates(SeriesTable(series->second), conclusions.metrics);
     const auto samples = inputs.series.find("nic_samples");
     if (samples != inputs.series.end() && inputs.run.hosts.size() == 1)
-      add_per_step_bytes(HostTable(samples->second), step_times(all), conclusions.metrics);
+      add_per_step_bytes(SeriesTable(samples->second), step_times(all), conclusions.metrics);
   }
 
  private:
-  static void add_rates(const HostTable& table, MetricSet& metrics) {
+  static void add_rates(const SeriesTable& table, MetricSet& metrics) {
     for (const auto& row : table.rows()) {
       const std::string device = table.text(row, "device"), scope = "device:" + device;
       const double seconds = table.number(row, "interval_s").value_or(0);
@@ -82,7 +82,7 @@ class NicPressureAnalyzer final : public Analyzer {
   }
 
   // Between the first and the last look inside the steps.
-  static void add_per_step_bytes(const HostTable& table, const StepTimes& steps, MetricSet& metrics) {
+  static void add_per_step_bytes(const SeriesTable& table, const StepTimes& steps, MetricSet& metrics) {
     if (steps.spans.empty()) return;
     std::map<std::string, std::vector<Look>> devices;
     for (const auto& row : table.rows()) {

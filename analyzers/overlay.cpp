@@ -8,8 +8,8 @@
 #include "analyzers/analyzers.h"
 #include "analyzers/fabric_cost.h"
 #include "analyzers/fabric_curves.h"
-#include "analyzers/host_rows.h"
 #include "src/base/units.h"
+#include "src/model/series_table.h"
 
 namespace gradsync {
 namespace {
@@ -28,7 +28,7 @@ CliffSpans spans_of(const SeriesSet& concluded, const SeriesSet& given) {
   CliffSpans spans;
   auto series = concluded.find("fabric_cliffs");
   if (series == concluded.end() && (series = given.find("fabric_cliffs")) == given.end()) return spans;
-  const HostTable table(series->second);
+  const SeriesTable table(series->second);
   for (const auto& row : table.rows()) {
     const auto from = table.number(row, "to_bytes"), drop = table.number(row, "drop_percent");
     if (table.text(row, "answer") != "cliff" || !table.text(row, "load").empty() || !from || !drop) continue;
@@ -54,7 +54,7 @@ struct Message {
 };
 
 std::vector<Message> messages_of(const Series& series, const FabricFit& fit, const CliffSpans& spans) {
-  const HostTable table(series);
+  const SeriesTable table(series);
   std::vector<Message> messages;
   for (const auto& row : table.rows()) {
     Message message{table.text(row, "group"),

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "analyzers/analyzers.h"
-#include "analyzers/host_rows.h"
 #include "analyzers/rows.h"
 #include "src/base/units.h"
+#include "src/model/series_table.h"
 
 namespace gradsync {
 namespace {
@@ -32,7 +32,7 @@ struct Thread {
 
 // One row a thread. Of one source twice (another machine, another time) the worse; of two sources the one that knows its
 // quantiles, then the one with more delays.
-std::vector<Thread> threads_of(const HostTable& table) {
+std::vector<Thread> threads_of(const SeriesTable& table) {
   std::map<std::string, Thread> by_name;
   for (const auto& row : table.rows()) {
     Thread thread{table.text(row, "thread"),       table.text(row, "source"),
@@ -116,7 +116,7 @@ class SchedDelayAnalyzer final : public Analyzer {
   void conclude(const Summary&, const Inputs& inputs, Conclusions& conclusions) const override {
     const auto series = inputs.series.find("sched");
     if (series == inputs.series.end() || series->second.rows.empty()) return;
-    const std::vector<Thread> threads = threads_of(HostTable(series->second));
+    const std::vector<Thread> threads = threads_of(SeriesTable(series->second));
     for (std::size_t i = 0; i < std::min(threads.size(), kMostThreads); ++i)
       add_thread(threads[i], conclusions.metrics);
     add_worst(threads, conclusions.metrics, conclusions.facts);

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "src/model/sweep_columns.h"
+
 namespace gradsync {
 namespace {
 
@@ -16,21 +18,7 @@ Series& sweep_series(SeriesSet& series, const std::string& name) {
   Series& table = series[name];
   if (table.columns.empty()) {
     table.name = name;
-    table.columns = {"bytes",
-                     "count",
-                     "type",
-                     "n",
-                     "p10_us",
-                     "p50_us",
-                     "p90_us",
-                     "p99_us",
-                     "algbw_gbytes_per_s",
-                     "busbw_gbytes_per_s",
-                     "wrong",
-                     "startup_share_percent",
-                     "place",
-                     "source",
-                     "ranks"};
+    table.columns = kSweepColumns;
   }
   return table;
 }

@@ -1,11 +1,11 @@
 // A profile as a report document, and back.
 #include <algorithm>
-#include <cmath>
 #include <ctime>
 
 #include "analyzers/fabric_cost.h"
 #include "src/base/file.h"
 #include "src/commands/profiles.h"
+#include "src/model/series_table.h"
 #include "src/report/json.h"
 #include "version.h"
 
@@ -19,32 +19,6 @@ const std::vector<std::string> kFitColumns{"operation", "type",     "load",     
                                            "to_bytes",  "alpha_us", "us_per_mib"};
 const std::vector<std::string> kLoadColumns{"algorithm", "device", "elements", "ms_p10", "ms_p50", "ms_p90"};
 
-// A table by the names of its columns.
-class Rows {
- public:
-  explicit Rows(const Series& series) : series_(series) {}
-  std::optional<double> number(const std::vector<Cell>& row, std::string_view column) const {
-    const Cell* cell = find(row, column);
-    if (cell == nullptr) return std::nullopt;
-    if (const auto* whole = std::get_if<std::int64_t>(cell)) return static_cast<double>(*whole);
-    const auto* real = std::get_if<double>(cell);
-    return real != nullptr && std::isfinite(*real) ? std::optional(*real) : std::nullopt;
-  }
-  std::string text(const std::vector<Cell>& row, std::string_view column) const {
-    const Cell* cell = find(row, column);
-    const auto* words = cell == nullptr ? nullptr : std::get_if<std::string>(cell);
-    return words == nullptr ? "" : *words;
-  }
-
- private:
-  const Cell* find(const std::vector<Cell>& row, std::string_view column) const {
-    const auto at = std::find(series_.columns.begin(), series_.columns.end(), column);
-    const auto index = static_cast<std::size_t>(at - series_.columns.begin());
-    return index < row.size() ? &row[index] : nullptr;
-  }
-  const Series& series_;
-};
-
 std::string fact_of(const Report& report, std::string_view name) {
   const auto found = report.facts.find(std::string(name));
   return found == report.facts.end() ? "" : found->second;
@@ -52,7 +26,7 @@ std::string fact_of(const Report& report, std::string_view name) {
 
 // Of a profile: what was chosen when it was saved.
 std::optional<FabricFit> kept_fit(const Series& series) {
-  const Rows rows(series);
+  const SeriesTable rows(series);
   FabricFit fit;
   for (const auto& row : series.rows) {
     const auto from = rows.number(row, "from_bytes"), to = rows.number(row, "to_bytes");
@@ -71,7 +45,7 @@ std::optional<FabricFit> fit_in(const Report& report) {
 }
 
 std::vector<LoadProfile> loads_of(const Series& series) {
-  const Rows rows(series);
+  const SeriesTable rows(series);
   std::vector<LoadProfile> loads;
   for (const auto& row : series.rows) {
     const auto elements = rows.number(row, "elements"), p50 = rows.number(row, "ms_p50");

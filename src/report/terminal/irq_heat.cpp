@@ -14,8 +14,8 @@
 
 #include "src/base/text.h"
 #include "src/base/units.h"
+#include "src/model/series_table.h"
 #include "src/report/terminal/parts.h"
-#include "src/report/terminal/series_rows.h"
 #include "src/report/terminal/words.h"
 
 namespace gradsync {

@@ -4,11 +4,11 @@
 //     topk_histogram                 3.5   3.4 … 3.6   11      75 %   2.3 MiB    2.3 %   0.308        2.4
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <limits>
 #include <string>
-#include <variant>
 
 #include "src/base/units.h"
+#include "src/model/series_table.h"
 #include "src/report/terminal/parts.h"
 #include "src/report/terminal/words.h"
 
@@ -17,39 +17,18 @@ namespace {
 
 constexpr int kTableWidth = 90;
 
-class LoadRows {
- public:
-  explicit LoadRows(const Series& series) : series_(series) {}
-  std::string text(const std::vector<Cell>& row, std::string_view column) const {
-    const Cell* cell = find(row, column);
-    const auto* text = cell == nullptr ? nullptr : std::get_if<std::string>(cell);
-    return text == nullptr ? "" : *text;
-  }
-  double number(const std::vector<Cell>& row, std::string_view column) const {
-    const Cell* cell = find(row, column);
-    if (cell == nullptr) return 0;
-    if (const auto* whole = std::get_if<std::int64_t>(cell)) return static_cast<double>(*whole);
-    const auto* real = std::get_if<double>(cell);
-    return real == nullptr ? 0 : *real;
-  }
+double number_of(const SeriesRow& row, std::string_view column) {
+  return row.number(column).value_or(std::numeric_limits<double>::quiet_NaN());
+}
 
- private:
-  const Cell* find(const std::vector<Cell>& row, std::string_view column) const {
-    const auto found = std::find(series_.columns.begin(), series_.columns.end(), column);
-    const auto at = static_cast<std::size_t>(found - series_.columns.begin());
-    return at < row.size() ? &row[at] : nullptr;
-  }
-  const Series& series_;
-};
-
-std::string line_of(const LoadRows& rows, const std::vector<Cell>& row) {
+std::string line_of(const SeriesRow& row) {
   const std::string spread =
-      fmt::format("{} … {}", format_decimal(rows.number(row, "ms_p10")), format_decimal(rows.number(row, "ms_p90")));
-  return fmt::format("{:<16}{:>8}  {:>14}  {:>3}  {:>8}  {:>9}  {:>7}  {:>6.3f}  {:>9}", rows.text(row, "algorithm"),
-                     format_decimal(rows.number(row, "ms_p50")), spread, rows.number(row, "n"),
-                     format_percent(rows.number(row, "roofline_percent")), format_bytes(rows.number(row, "wire_bytes")),
-                     format_percent(rows.number(row, "wire_percent")), rows.number(row, "cosine"),
-                     format_decimal(rows.number(row, "decompress_ms")));
+      fmt::format("{} … {}", format_decimal(number_of(row, "ms_p10")), format_decimal(number_of(row, "ms_p90")));
+  return fmt::format("{:<16}{:>8}  {:>14}  {:>3}  {:>8}  {:>9}  {:>7}  {:>6.3f}  {:>9}", row.text("algorithm"),
+                     format_decimal(number_of(row, "ms_p50")), spread, number_of(row, "n"),
+                     format_percent(number_of(row, "roofline_percent")), format_bytes(number_of(row, "wire_bytes")),
+                     format_percent(number_of(row, "wire_percent")), number_of(row, "cosine"),
+                     format_decimal(number_of(row, "decompress_ms")));
 }
 
 // One piece, whose spaces stay as they are.
@@ -59,10 +38,10 @@ std::string in_columns(std::string_view line) {
   return text;
 }
 
-std::string words_of(const LoadRows& rows, const std::vector<Cell>& row) {
-  return fmt::format("{} {}, {} of the roofline, {} on the wire, cosine {:.3f}", rows.text(row, "algorithm"),
-                     format_ms(rows.number(row, "ms_p50")), format_percent(rows.number(row, "roofline_percent")),
-                     format_bytes(rows.number(row, "wire_bytes")), rows.number(row, "cosine"));
+std::string words_of(const SeriesRow& row) {
+  return fmt::format("{} {}, {} of the roofline, {} on the wire, cosine {:.3f}", row.text("algorithm"),
+                     format_ms(number_of(row, "ms_p50")), format_percent(number_of(row, "roofline_percent")),
+                     format_bytes(number_of(row, "wire_bytes")), number_of(row, "cosine"));
 }
 
 std::string memory_text(const Report& report) {
@@ -80,14 +59,13 @@ std::string memory_text(const Report& report) {
 void draw_loads(const Report& report, Canvas& canvas) {
   const auto found = report.series.find("load_profiles");
   if (found == report.series.end()) return;
-  const LoadRows rows(found->second);
   const bool table = canvas.width() >= kTableWidth;
   double size = -1;
-  for (const auto& row : found->second.rows) {
-    if (const double elements = rows.number(row, "elements"); elements != size) {
+  for (const SeriesRow& row : rows_of(found->second)) {
+    if (const double elements = number_of(row, "elements"); elements != size) {
       size = elements;
       canvas.start(0, 2);
-      const double buckets = rows.number(row, "buckets");
+      const double buckets = number_of(row, "buckets");
       canvas.piece(format_count(size) + " elements" + (buckets > 1 ? fmt::format(" × {}", buckets) : ""),
                    Paint::strong);
       if (table) {
@@ -100,9 +78,9 @@ void draw_loads(const Report& report, Canvas& canvas) {
     }
     canvas.start(2, 4);
     if (table)
-      canvas.piece(in_columns(line_of(rows, row)));
+      canvas.piece(in_columns(line_of(row)));
     else
-      canvas.prose(words_of(rows, row));
+      canvas.prose(words_of(row));
   }
   canvas.start(0, 2);
   canvas.prose(memory_text(report), Paint::faint);

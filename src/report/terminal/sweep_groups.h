@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "src/model/report.h"
-#include "src/report/terminal/series_rows.h"
+#include "src/model/series_table.h"
 
 namespace gradsync {
 

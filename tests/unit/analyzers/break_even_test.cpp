@@ -5,7 +5,7 @@
 
 #include "analyzers/analyzers.h"
 #include "analyzers/closed_form.h"
-#include "analyzers/host_rows.h"
+#include "src/model/series_table.h"
 
 namespace gradsync {
 namespace {
@@ -83,7 +83,7 @@ TEST_CASE("the table: sizes from the measured curve, ranks from closed forms") {
                                        {"topk_select", "cuda", 1 << 24, 0, 0.1 + 1.6777216, 0},
                                        {"a_new_one", "cuda", 1 << 24, 0, 1, 0}};
   const Conclusions found = table_of(ring(8), loads);
-  const HostTable table(found.series.at("break_even"));
+  const SeriesTable table(found.series.at("break_even"));
   REQUIRE(table.rows().size() == 2);
   const auto& row = table.rows()[0];
   CHECK(table.text(row, "against") == "fp32 all_reduce");
@@ -102,11 +102,11 @@ TEST_CASE("the table: sizes from the measured curve, ranks from closed forms") {
 
 TEST_CASE("a compressor that is slower than the wire never wins; a cast has no limit of ranks") {
   const Conclusions slow = table_of(ring(8), {{"topk_sort", "cpu", 1 << 24, 0, 900, 0}});
-  const HostTable table(slow.series.at("break_even"));
+  const SeriesTable table(slow.series.at("break_even"));
   CHECK_FALSE(table.number(table.rows()[0], "min_bytes"));
   CHECK_FALSE(table.number(table.rows()[0], "max_ranks"));
   const Conclusions cast = table_of(ring(8), {{"cast16", "cuda", 1 << 24, 0, 0.1, 0}});
-  const HostTable casts(cast.series.at("break_even"));
+  const SeriesTable casts(cast.series.at("break_even"));
   CHECK(casts.number(casts.rows()[0], "min_bytes") == 4.0 * (1 << 24));
   CHECK_FALSE(casts.number(casts.rows()[0], "max_ranks"));
   CHECK_FALSE(casts.number(casts.rows()[1], "min_bytes"));  // against fp16 it saves nothing

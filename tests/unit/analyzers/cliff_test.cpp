@@ -6,8 +6,8 @@
 
 #include "analyzers/analyzers.h"
 #include "analyzers/find_cliffs.h"
-#include "analyzers/host_rows.h"
 #include "src/base/rank_test.h"
+#include "src/model/series_table.h"
 #include "tests/unit/analyzers/sweeps.h"
 
 namespace gradsync {
@@ -25,11 +25,11 @@ struct Found {
   Conclusions conclusions;
   std::string answer(std::size_t row = 0) const { return text("answer", row); }
   std::string text(const char* column, std::size_t row = 0) const {
-    const HostTable table(conclusions.series.at("fabric_cliffs"));
+    const SeriesTable table(conclusions.series.at("fabric_cliffs"));
     return table.text(table.rows().at(row), column);
   }
   double number(const char* column, std::size_t row = 0) const {
-    const HostTable table(conclusions.series.at("fabric_cliffs"));
+    const SeriesTable table(conclusions.series.at("fabric_cliffs"));
     return table.number(table.rows().at(row), column).value_or(-1);
   }
   std::size_t rows() const { return conclusions.series.at("fabric_cliffs").rows.size(); }

@@ -8,7 +8,7 @@
 #include "analyzers/fabric_cost.h"
 #include "analyzers/fabric_curves.h"
 #include "analyzers/fit_curve.h"
-#include "analyzers/host_rows.h"
+#include "src/model/series_table.h"
 #include "tests/unit/analyzers/sweeps.h"
 
 namespace gradsync {
@@ -35,7 +35,7 @@ TEST_CASE("samples become rows: quantiles of the calls, bandwidths of the median
     samples.rows.push_back({std::int64_t{4096}, std::int64_t{0}, us, std::string("float"), std::int64_t{1024}, 1.0,
                             std::nan(""), us < 105 ? Cell(std::int64_t{2}) : Cell(std::nan("")), std::string()});
   const Conclusions found = conclude(inputs);
-  const HostTable table(found.series.at("sweep.all_reduce"));
+  const SeriesTable table(found.series.at("sweep.all_reduce"));
   REQUIRE(table.rows().size() == 1);
   const auto& row = table.rows()[0];
   CHECK(table.number(row, "n") == 5);
@@ -62,7 +62,7 @@ TEST_CASE("bus bandwidth is defined for each operation as nccl-tests does") {
 TEST_CASE("a line through noisy calls: its coefficients, half size and shares, with intervals around the truth") {
   const Inputs inputs = test::live_sweep("all_reduce", startup_and_bytes, {.noise = 0.05});
   const Conclusions found = conclude(inputs);
-  const HostTable fit(found.series.at("fabric_fit"));
+  const SeriesTable fit(found.series.at("fabric_fit"));
   REQUIRE(fit.rows().size() == 1);
   const auto& row = fit.rows()[0];
   CHECK(fit.number(row, "alpha_us") == doctest::Approx(40).epsilon(0.05));
@@ -73,7 +73,7 @@ TEST_CASE("a line through noisy calls: its coefficients, half size and shares, w
   CHECK(*fit.number(row, "mape_percent") < 10);
   CHECK(*found.metrics.value("fabric.all_reduce.alpha_us", "all") == doctest::Approx(40).epsilon(0.05));
   CHECK(*found.metrics.value("fabric.all_reduce.half_size_bytes", "all") == doctest::Approx(40000).epsilon(0.1));
-  const HostTable rows(found.series.at("sweep.all_reduce"));
+  const SeriesTable rows(found.series.at("sweep.all_reduce"));
   CHECK(rows.number(rows.rows().front(), "startup_share_percent") == doctest::Approx(97.5).epsilon(0.02));
   CHECK(rows.number(rows.rows().back(), "startup_share_percent") == doctest::Approx(3.7).epsilon(0.1));
 }
@@ -125,7 +125,7 @@ TEST_CASE("a fit that is far off is shown and used for nothing") {
   CHECK_FALSE(found.series.at("fabric_fit").rows.empty());
   CHECK_FALSE(fabric_fit_of(found.series));
   CHECK_FALSE(found.metrics.value("fabric.all_reduce.alpha_us", "all"));
-  const HostTable rows(found.series.at("sweep.all_reduce"));
+  const SeriesTable rows(found.series.at("sweep.all_reduce"));
   CHECK_FALSE(rows.number(rows.rows().front(), "startup_share_percent"));
 }
 

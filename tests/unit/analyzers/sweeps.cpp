@@ -1,5 +1,7 @@
 #include "tests/unit/analyzers/sweeps.h"
 
+#include "src/model/sweep_columns.h"
+
 #include <cmath>
 #include <random>
 
@@ -33,21 +35,7 @@ void add_log(Inputs& inputs, const std::string& operation, const std::string& so
              const Microseconds& in) {
   Series& rows = inputs.series["sweep." + operation];
   rows.name = "sweep." + operation;
-  rows.columns = {"bytes",
-                  "count",
-                  "type",
-                  "n",
-                  "p10_us",
-                  "p50_us",
-                  "p90_us",
-                  "p99_us",
-                  "algbw_gbytes_per_s",
-                  "busbw_gbytes_per_s",
-                  "wrong",
-                  "startup_share_percent",
-                  "place",
-                  "source",
-                  "ranks"};
+  rows.columns = kSweepColumns;
   const double none = std::nan("");
   for (std::int64_t bytes = 8; bytes <= 64 << 20; bytes *= 2)
     for (const bool in_place : {false, true}) {
