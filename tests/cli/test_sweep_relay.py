@@ -3,7 +3,6 @@
 import json
 import os
 import pathlib
-import shutil
 import socket
 import subprocess
 import sys
@@ -24,14 +23,7 @@ DELAY_MS = 60  # above what a delayed acknowledgement costs
 class Relayed(doctor.TestCase):
     def setUp(self):
         super().setUp()
-        if os.geteuid() != 0:
-            self.skipTest("needs root, for network namespaces")
-        if shutil.which("ip") is None:
-            self.skipTest("needs the program ip")
-        self.addCleanup(relay.delete_namespaces, NAMESPACES)
-        reason = relay.make_namespaces(NAMESPACES)
-        if reason:
-            self.skipTest("namespaces cannot be made here: " + reason)
+        relay.namespaces_or_skip(self, NAMESPACES)
 
     def start(self, rank, port):
         return subprocess.Popen(

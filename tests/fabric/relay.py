@@ -16,6 +16,7 @@ import argparse
 import ctypes
 import os
 import selectors
+import shutil
 import socket
 import struct
 import subprocess
@@ -185,6 +186,18 @@ class Relay:
                     self.selector.unregister(way.source)
             times = [way.pass_on() for way in self.ways]
             wake = min((when for when in times if when is not None), default=None)
+
+
+def namespaces_or_skip(test, names):
+    """For setUp: makes the namespaces and deletes them when the test ends, or skips it with the reason."""
+    if os.geteuid() != 0:
+        test.skipTest("needs root, for network namespaces")
+    if shutil.which("ip") is None:
+        test.skipTest("needs the program ip")
+    test.addCleanup(delete_namespaces, names)
+    reason = make_namespaces(names)
+    if reason:
+        test.skipTest("namespaces cannot be made here: " + reason)
 
 
 def main():

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """A fabric that holds back messages of 32 to 64 KiB, and no others, is measured as one. Needs root, for namespaces."""
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -17,14 +16,7 @@ DELAY_MS = 60  # above what a delayed acknowledgement costs
 class Relayed(ranks.TestCase):
     def setUp(self):
         super().setUp()
-        if os.geteuid() != 0:
-            self.skipTest("needs root, for network namespaces")
-        if shutil.which("ip") is None:
-            self.skipTest("needs the program ip")
-        self.addCleanup(relay.delete_namespaces, NAMESPACES)
-        reason = relay.make_namespaces(NAMESPACES)
-        if reason:
-            self.skipTest("namespaces cannot be made here: " + reason)
+        relay.namespaces_or_skip(self, NAMESPACES)
 
     def through_relay(self, *relay_options, **options):
         port = ranks.free_port()
