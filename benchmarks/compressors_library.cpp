@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "loads/bandwidth.h"
+#include "loads/library.h"
 #include "loads/load.h"
 
 namespace {

@@ -1,7 +1,7 @@
-# bin/gradsync-doctor finds ../lib/gradsync-doctor/{libgradsync_inject.so,libgradsync_gloo.so,torch/} beside it.
+# bin/gradsync-doctor finds ../lib/gradsync-doctor/{libgradsync_inject.so,libgradsync_loads.so,libgradsync_gloo.so,torch/} beside it.
 include(GNUInstallDirs)
 install(TARGETS gradsync-doctor RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS gradsync_inject LIBRARY DESTINATION lib/gradsync-doctor)
+install(TARGETS gradsync_inject gradsync_loads LIBRARY DESTINATION lib/gradsync-doctor)
 if(TARGET gradsync_gloo)
   install(TARGETS gradsync_gloo LIBRARY DESTINATION lib/gradsync-doctor)
 endif()

@@ -18,18 +18,29 @@ double seconds_of(const Function& function) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
+class CpuBandwidth final : public BandwidthProbe {
+ public:
+  CpuBandwidth(std::int64_t elements, int threads) : threads_(threads) {
+    from_.assign_zeros(elements);
+    to_.assign_zeros(elements);
+  }
+  Bandwidth measure() override {
+    const double read = seconds_of([&] { kept_ += read_all(from_.span(), threads_); });
+    const double copy = seconds_of([&] { copy_all(from_.span(), to_.span(), threads_); });
+    const double update = seconds_of([&] { update_all(to_.span(), threads_); });
+    return bandwidth_of(from_.size(), read, copy, update);
+  }
+
+ private:
+  int threads_;
+  Buffer<float> from_, to_;
+  std::uint32_t kept_ = 0;
+};
+
 }  // namespace
 
-BandwidthProbe::BandwidthProbe(std::int64_t elements, int threads) : threads_(threads) {
-  from_.assign_zeros(elements);
-  to_.assign_zeros(elements);
-}
-
-Bandwidth BandwidthProbe::measure() {
-  const double read = seconds_of([&] { kept_ += read_all(from_.span(), threads_); });
-  const double copy = seconds_of([&] { copy_all(from_.span(), to_.span(), threads_); });
-  const double update = seconds_of([&] { update_all(to_.span(), threads_); });
-  return bandwidth_of(from_.size(), read, copy, update);
+std::unique_ptr<BandwidthProbe> cpu_bandwidth(std::int64_t elements, int threads) {
+  return std::make_unique<CpuBandwidth>(elements, threads);
 }
 
 std::uint32_t read_all(std::span<const float> from, int threads) {
@@ -56,12 +67,6 @@ void update_all(std::span<float> x, int threads) {
 Bandwidth bandwidth_of(std::int64_t elements, double read, double copy, double update) {
   const double bytes = 4 * static_cast<double>(elements);
   return {bytes / std::max(read, 1e-9), 2 * bytes / std::max(copy, 1e-9), 2 * bytes / std::max(update, 1e-9)};
-}
-
-double roofline_seconds(const Traffic& traffic, const Bandwidth& bandwidth) {
-  const double unpaired = std::max(0.0, traffic.read - traffic.written);
-  return unpaired / bandwidth.read + (traffic.read + traffic.written - unpaired) / bandwidth.copy +
-         2 * traffic.updated / bandwidth.update;
 }
 
 }  // namespace gradsync

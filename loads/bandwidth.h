@@ -1,7 +1,9 @@
 // Rooflines: the memory bandwidth of this machine, measured beside what is compared with it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <memory>
 
 #include "loads/load.h"
 
@@ -21,18 +23,18 @@ Bandwidth bandwidth_of(std::int64_t elements, double read, double copy, double u
 // Reads, copies and rewrites in place vectors of a size, with as many threads as the loads. Buffers are kept.
 class BandwidthProbe {
  public:
-  BandwidthProbe(std::int64_t elements, int threads);
+  virtual ~BandwidthProbe() = default;
   // One of each, timed.
-  Bandwidth measure();
-
- private:
-  int threads_;
-  Buffer<float> from_, to_;
-  std::uint32_t kept_ = 0;
+  virtual Bandwidth measure() = 0;
 };
+std::unique_ptr<BandwidthProbe> cpu_bandwidth(std::int64_t elements, int threads);
 
 // Seconds that `traffic` takes at this bandwidth: a write is paired with a read as a copy does, the reads that are left
 // go at the speed of reading, and what is rewritten in place at that of rewriting.
-double roofline_seconds(const Traffic& traffic, const Bandwidth& bandwidth);
+inline double roofline_seconds(const Traffic& traffic, const Bandwidth& bandwidth) {
+  const double unpaired = std::max(0.0, traffic.read - traffic.written);
+  return unpaired / bandwidth.read + (traffic.read + traffic.written - unpaired) / bandwidth.copy +
+         2 * traffic.updated / bandwidth.update;
+}
 
 }  // namespace gradsync

@@ -8,6 +8,8 @@
 // is never poisoned: of the whole vector, or of the chunk that has a scale of its own.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -112,16 +114,16 @@ class Load {
 };
 
 // K of a selection: at least 1 when there is anything.
-std::int64_t selected_count(double ratio, std::int64_t elements);
+inline std::int64_t selected_count(double ratio, std::int64_t elements) {
+  if (elements <= 0) return 0;
+  const double wanted = std::ceil(ratio * static_cast<double>(elements) * (1 - 1e-12));
+  return std::clamp(static_cast<std::int64_t>(wanted), std::int64_t{1}, elements);
+}
 
 struct LoadEntry {
   std::string algorithm;  // topk_sort, …: the <algorithm> of load.<algorithm>.<device>.ms
   std::string summary;
   std::unique_ptr<Load> (*make)(const LoadOptions&) = nullptr;
 };
-
-// Every load of this device, in the order in which tables show them. Error feedback is already around those that are
-// asked for it.
-const std::vector<LoadEntry>& cpu_loads();
 
 }  // namespace gradsync

@@ -68,6 +68,10 @@ class FabricBackend {
   virtual Result<std::int64_t> count_wrong() = 0;
 };
 
+// What a plug-in with a backend exports (src/base/plugin.h): a new one; the caller owns it. nullptr: no memory.
+inline constexpr const char* kBackendName = "gsd_fabric_backend";
+using MakeBackendFunction = FabricBackend* (*)();
+
 // The word of product and command line: all_reduce, …; float, half, int8.
 const char* to_string(FabricOperation operation);
 const char* to_string(ElementType type);

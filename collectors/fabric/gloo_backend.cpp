@@ -15,7 +15,6 @@
 #include "collectors/fabric/gloo_calls.h"
 #include "collectors/fabric/gloo_connect.h"
 #include "collectors/fabric/pattern.h"
-#include "collectors/fabric/plugin.h"
 #include "collectors/fabric/sockets.h"
 #include "src/base/file.h"
 #include "src/base/units.h"
@@ -183,7 +182,7 @@ Result<std::int64_t> GlooBackend::count_wrong() {
 
 extern "C" {
 
-__attribute__((visibility("default"))) const char* gsd_fabric_plugin_version() { return GSD_VERSION; }
+__attribute__((visibility("default"))) const char* gsd_plugin_version() { return GSD_VERSION; }
 
 __attribute__((visibility("default"))) gradsync::FabricBackend* gsd_fabric_backend() {
   return new (std::nothrow) gradsync::GlooBackend();

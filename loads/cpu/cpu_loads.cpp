@@ -1,9 +1,8 @@
 // The list of CPU loads. Unbiased ones and decoders need no error feedback.
-#include <algorithm>
-#include <cmath>
-
 #include "loads/cpu/cpu_load.h"
+#include "loads/cpu/kernels.h"
 #include "loads/error_feedback.h"
+#include "loads/library.h"
 
 namespace gradsync {
 namespace {
@@ -14,12 +13,6 @@ std::unique_ptr<Load> biased(const LoadOptions& options) {
 }
 
 }  // namespace
-
-std::int64_t selected_count(double ratio, std::int64_t elements) {
-  if (elements <= 0) return 0;
-  const double wanted = std::ceil(ratio * static_cast<double>(elements) * (1 - 1e-12));
-  return std::clamp(static_cast<std::int64_t>(wanted), std::int64_t{1}, elements);
-}
 
 const std::vector<LoadEntry>& cpu_loads() {
   static const std::vector<LoadEntry> loads = {

@@ -8,7 +8,6 @@
 #include <thread>
 #include <vector>
 
-#include "loads/load.h"
 #include "loads/philox.h"
 
 namespace gradsync {
@@ -29,14 +28,14 @@ void multiply(const std::vector<float>& a, const std::vector<float>& b, std::vec
 // What one thread works on: everything is there before it begins.
 class Worker {
  public:
-  Result<void> prepare(std::uint64_t seed) {
+  Result<void> prepare(const LoadLibrary& library, std::uint64_t seed) {
     gradient_.resize(kElements);
     for (std::size_t i = 0; i < gradient_.size(); i += 4) {
       const auto drawn = normals(seed, i / 4);
       std::copy(drawn.begin(), drawn.end(), gradient_.begin() + static_cast<std::ptrdiff_t>(i));
     }
     sum_.resize(kElements);
-    for (const LoadEntry& entry : cpu_loads()) {
+    for (const LoadEntry& entry : library.loads()) {
       if (entry.algorithm == "topk_histogram") encoder_ = entry.make({});
       if (entry.algorithm == "scatter") decoder_ = entry.make({});
     }
@@ -62,7 +61,7 @@ class Worker {
 
 class CompressorLoad final : public BackgroundLoad {
  public:
-  explicit CompressorLoad(int threads) : count_(std::max(threads, 1)) {}
+  CompressorLoad(const LoadLibrary& library, int threads) : library_(library), count_(std::max(threads, 1)) {}
   ~CompressorLoad() override { halt(); }
   std::string name() const override {
     return fmt::format("topk_histogram + scatter + matrix products on {} thread{}", count_, count_ == 1 ? "" : "s");
@@ -73,7 +72,7 @@ class CompressorLoad final : public BackgroundLoad {
     try {
       while (static_cast<int>(workers_.size()) < count_) {
         workers_.push_back(std::make_unique<Worker>());
-        if (Result<void> prepared = workers_.back()->prepare(workers_.size()); !prepared) {
+        if (Result<void> prepared = workers_.back()->prepare(library_, workers_.size()); !prepared) {
           workers_.pop_back();
           return prepared;
         }
@@ -108,6 +107,7 @@ class CompressorLoad final : public BackgroundLoad {
     threads_.clear();
   }
 
+  const LoadLibrary& library_;
   int count_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<std::thread> threads_;
@@ -117,7 +117,9 @@ class CompressorLoad final : public BackgroundLoad {
 
 }  // namespace
 
-std::unique_ptr<BackgroundLoad> make_background_load(int threads) { return std::make_unique<CompressorLoad>(threads); }
+std::unique_ptr<BackgroundLoad> make_background_load(const LoadLibrary& library, int threads) {
+  return std::make_unique<CompressorLoad>(library, threads);
+}
 
 std::int64_t rounds_of(const BackgroundLoad& load) {
   const auto* own = dynamic_cast<const CompressorLoad*>(&load);

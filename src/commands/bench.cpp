@@ -14,6 +14,7 @@
 #include "src/commands/bench_report.h"
 #include "src/commands/command.h"
 #include "src/commands/exit_status.h"
+#include "src/commands/open_loads.h"
 #include "src/commands/output.h"
 #include "src/commands/profiles.h"
 #include "src/report/json.h"
@@ -96,10 +97,10 @@ class BenchCommand final : public Command {
 
  private:
   Result<BenchPlan> plan_of() const {
-    if (device_ == "cuda")
-      return Error{"cannot measure on", "cuda", "this version has no kernels for GPUs", "--device cpu",
-                   exit_status::kNothingUsable};
+    const Result<const LoadLibrary*> library = open_loads(device_);
+    if (!library) return library.error();
     BenchPlan plan;
+    plan.library = *library;
     plan.repeats = repeats_;
     plan.ranks = ranks_;
     plan.options.feedback = feedback_ ? Feedback::residual : Feedback::none;
@@ -115,7 +116,7 @@ class BenchCommand final : public Command {
     } else {
       return threads.error();
     }
-    if (Result<std::vector<LoadEntry>> loads = chosen_loads()) {
+    if (Result<std::vector<LoadEntry>> loads = chosen_loads(plan.library->loads())) {
       plan.loads = std::move(*loads);
     } else {
       return loads.error();
@@ -136,11 +137,11 @@ class BenchCommand final : public Command {
     return threads;
   }
 
-  Result<std::vector<LoadEntry>> chosen_loads() const {
-    if (algorithms_.empty()) return cpu_loads();
+  Result<std::vector<LoadEntry>> chosen_loads(const std::vector<LoadEntry>& all) const {
+    if (algorithms_.empty()) return all;
     std::vector<LoadEntry> loads;
     std::vector<std::string> known;
-    for (const LoadEntry& entry : cpu_loads()) {
+    for (const LoadEntry& entry : all) {
       known.push_back(entry.algorithm);
       if (std::find(algorithms_.begin(), algorithms_.end(), entry.algorithm) != algorithms_.end())
         loads.push_back(entry);

@@ -9,7 +9,6 @@
 #include <map>
 #include <set>
 
-#include "loads/cpu/kernels.h"
 #include "src/base/host_name.h"
 #include "src/base/text.h"
 #include "src/base/units.h"
@@ -26,7 +25,8 @@ void add_metrics(const BenchPlan& plan, const BenchResult& result, MetricSet& me
   std::map<std::string, std::vector<const BenchRow*>> by_algorithm;
   for (const BenchRow& row : result.rows) by_algorithm[row.algorithm].push_back(&row);
   for (const auto& [algorithm, rows] : by_algorithm) {
-    Metric ms{.name = "load." + algorithm + "." + plan.device + ".ms", .n = rows[0]->ms().n, .source = "bench"};
+    Metric ms{
+        .name = "load." + algorithm + "." + plan.library->device() + ".ms", .n = rows[0]->ms().n, .source = "bench"};
     Metric wire{.name = "load." + algorithm + ".wire_bytes", .source = "bench"};
     double at_roofline = 0;
     for (const BenchRow* row : rows) {
@@ -40,7 +40,7 @@ void add_metrics(const BenchPlan& plan, const BenchResult& result, MetricSet& me
       ms.p50 = rows[0]->ms().p50;
       ms.p90 = rows[0]->ms().p90;
     }
-    metrics.add({.name = "load." + algorithm + "." + plan.device + ".roofline_percent",
+    metrics.add({.name = "load." + algorithm + "." + plan.library->device() + ".roofline_percent",
                  .value = at_roofline / ms.value,
                  .n = ms.n,
                  .source = "bench"});
@@ -60,8 +60,8 @@ Series profile_rows(const BenchPlan& plan, const BenchResult& result) {
                 {}};
   for (const BenchRow& row : result.rows) {
     const double moved = row.traffic().bytes(), wire = static_cast<double>(row.wire_bytes);
-    series.rows.push_back({row.algorithm, plan.device, row.size.elements, row.ms().p10, row.ms().p50, row.ms().p90,
-                           row.ms().n, std::int64_t{row.size.count}, std::int64_t{plan.options.threads},
+    series.rows.push_back({row.algorithm, plan.library->device(), row.size.elements, row.ms().p10, row.ms().p50,
+                           row.ms().p90, row.ms().n, std::int64_t{row.size.count}, std::int64_t{plan.options.threads},
                            100 * plan.options.ratio, row.roofline_percent(), moved / row.ms().p50 * 1e-6, moved,
                            row.wire_bytes, 100 * wire / (kFloat * static_cast<double>(row.size.elements)), row.cosine,
                            row.compress_ms.p50, row.decompress_ms.p50, std::int64_t{plan.ranks}});
@@ -128,8 +128,8 @@ Report bench_report(const BenchPlan& plan, const BenchResult& result) {
   report.run.hosts = {host_name()};
   report.run.cpus = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   report.facts = {{"job", "none"},
-                  {"bench", plan.device},
-                  {"bench.instruction_set", kernels::instruction_set()},
+                  {"bench", plan.library->device()},
+                  {"bench.instruction_set", plan.library->instruction_set()},
                   {"bench.half", plan.options.half == HalfFormat::fp16 ? "fp16" : "bf16"},
                   {"bench.merge", plan.options.merge == Merge::then_apply ? "then-apply" : "apply-each"},
                   {"bench.feedback", plan.options.feedback == Feedback::residual ? "yes" : "no"},

@@ -31,11 +31,11 @@ InstallPaths find_install_paths() {
   paths.library =
       first_existing(candidates("GSD_LIBRARY_PATH", {installed / "libgradsync_inject.so",
                                                      folder / "collectors" / "inject" / "libgradsync_inject.so"}));
-  const fs::path gloo = "libgradsync_gloo.so";
+  const fs::path plugin = "libgradsync_loads.so";  // the one that every build has
   const char* chosen = std::getenv("GSD_PLUGIN_PATH");
   paths.plugins = chosen != nullptr && *chosen != '\0'
                       ? fs::path(chosen)
-                      : first_existing({installed / gloo, folder / "collectors" / "fabric" / gloo}).parent_path();
+                      : first_existing({installed / plugin, folder / "plugins" / plugin}).parent_path();
   paths.torch_shim = first_existing(candidates("GSD_TORCH_SHIM", {installed / "torch", folder / "torch"}));
   return paths;
 }

@@ -58,7 +58,10 @@ bool beyond_caches(std::int64_t elements) {
 class Measurement {
  public:
   Measurement(const BenchPlan& plan, const BenchSize& size, BenchResult& result)
-      : plan_(plan), size_(size), result_(result), probe_(size.elements, plan.options.threads) {
+      : plan_(plan),
+        size_(size),
+        result_(result),
+        probe_(plan.library->bandwidth(size.elements, plan.options.threads)) {
     const std::int64_t all = size.elements + kShift * plan.ranks;
     gradient_.reserve(all + 4);
     gradient_.resize(all);
@@ -105,7 +108,7 @@ class Measurement {
     std::vector<double> compress, decompress, compress_share, decompress_share;
     double peak = 0;
     for (int i = 0; i < plan_.repeats; ++i) {
-      const Bandwidth bandwidth = probe_.measure();
+      const Bandwidth bandwidth = probe_->measure();
       bandwidths.push_back(bandwidth);
       peak = std::max({peak, bandwidth.read, bandwidth.copy, bandwidth.update});
       const double encode = seconds_of([&] { load.compress(of_rank(1 + i % (plan_.ranks - 1)), payload); });
@@ -168,7 +171,7 @@ class Measurement {
   const BenchPlan& plan_;
   BenchSize size_;
   BenchResult& result_;
-  BandwidthProbe probe_;
+  std::unique_ptr<BandwidthProbe> probe_;
   Buffer<float> gradient_, sum_;
 };
 
@@ -193,7 +196,8 @@ Result<BenchResult> measure_loads(const BenchPlan& plan) {
   BenchResult result;
   for (const LoadEntry& entry : plan.loads) {
     plan.tell("verifying " + entry.algorithm);
-    for (Check& check : verify(entry.make, plan.options)) result.checks.push_back({entry.algorithm, std::move(check)});
+    for (Check& check : plan.library->verify(entry.make, plan.options))
+      result.checks.push_back({entry.algorithm, std::move(check)});
   }
   std::vector<Bandwidth> bandwidths;
   try {

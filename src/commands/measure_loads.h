@@ -10,8 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "loads/bandwidth.h"
-#include "loads/verify.h"
+#include "loads/library.h"
 #include "src/base/statistics.h"
 #include "src/model/inputs.h"
 
@@ -24,8 +23,8 @@ struct BenchSize {
 
 struct BenchPlan {
   std::vector<BenchSize> sizes;
-  std::vector<LoadEntry> loads;
-  std::string device = "cpu";
+  const LoadLibrary* library = nullptr;
+  std::vector<LoadEntry> loads;  // of the library
   LoadOptions options;
   int repeats = 11;
   int ranks = 4;                                                             // payloads that are decompressed together

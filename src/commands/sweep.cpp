@@ -17,6 +17,7 @@
 #include "src/commands/command.h"
 #include "src/commands/exit_status.h"
 #include "src/commands/install_paths.h"
+#include "src/commands/open_loads.h"
 #include "src/commands/output.h"
 #include "src/commands/profile_choice.h"
 #include "src/commands/profiles.h"
@@ -143,8 +144,13 @@ class SweepCommand final : public Command {
     for (const std::int64_t bytes : job_sizes_) words_.sizes.push_back(std::to_string(bytes));
     Result<SweepTask> task = sweep_task(words_);
     if (!task) return print_error(task.error());
-    const std::unique_ptr<BackgroundLoad> load = with_load_ ? make_background_load(load_threads()) : nullptr;
-    if (load) task->load = load->name();
+    std::unique_ptr<BackgroundLoad> load;
+    if (with_load_) {
+      const Result<const LoadLibrary*> library = open_loads("cpu");
+      if (!library) return print_error(library.error());
+      load = make_background_load(**library, load_threads());
+      task->load = load->name();
+    }
     const StopSignals stop;
     SweepStart start = start_of(*task, stop);
     start.load = load.get();

@@ -15,7 +15,7 @@ import unittest
 import doctor
 import recompute_sweep
 
-PLUGIN = pathlib.Path(os.environ.get("GSD_PLUGIN_PATH", pathlib.Path(doctor.PROGRAM).parent / "collectors/fabric"))
+PLUGIN = pathlib.Path(os.environ.get("GSD_PLUGIN_PATH", pathlib.Path(doctor.PROGRAM).parent / "plugins"))
 HAS_GLOO = (PLUGIN / "libgradsync_gloo.so").exists()
 needs_gloo = unittest.skipUnless(HAS_GLOO, "Gloo's plug-in was not built (Debian: libgloo-dev)")
 

@@ -29,7 +29,7 @@ bool goes_on(const BackgroundLoad& load) {
 
 TEST_CASE("it works on as many threads as it was told, until it is stopped, and again") {
   const int before = threads_here();
-  const auto load = make_background_load(2);
+  const auto load = make_background_load(cpu_load_library(), 2);
   CHECK(load->name().find("2 threads") != std::string::npos);
   CHECK(threads_here() == before);
   for (int again = 0; again < 2; ++again) {
@@ -47,7 +47,7 @@ TEST_CASE("it works on as many threads as it was told, until it is stopped, and 
 TEST_CASE("one that runs stops when it is given up") {
   const int before = threads_here();
   {
-    const auto load = make_background_load(1);
+    const auto load = make_background_load(cpu_load_library(), 1);
     REQUIRE(load->start());
   }
   CHECK(threads_here() == before);

@@ -39,7 +39,8 @@ TEST_CASE("one size: medians with their spread; a decoder is told by its decompr
   result.rows = {row("topk_select", {1'000'000, 1}, LoadKind::exact_selection),
                  row("scatter", {1'000'000, 1}, LoadKind::decoder)};
   result.checks = {{"scatter", {"V3", "round trip", true, "3 cases"}}};
-  const Report report = bench_report({.loads = {cpu_loads()[0], cpu_loads()[1]}}, result);
+  const Report report =
+      bench_report({.library = &cpu_load_library(), .loads = {cpu_loads()[0], cpu_loads()[1]}}, result);
   CHECK(value_of(report, "load.topk_select.cpu.ms") == 2);
   CHECK(value_of(report, "load.topk_select.cpu.roofline_percent") == 80);
   CHECK(value_of(report, "load.scatter.cpu.ms") == 5);
@@ -59,7 +60,7 @@ TEST_CASE("one size: medians with their spread; a decoder is told by its decompr
 TEST_CASE("buckets of a step add up, and have no quantiles") {
   BenchResult result;
   result.rows = {row("cast16", {1000, 1}, LoadKind::cast), row("cast16", {5000, 3}, LoadKind::cast)};
-  const Report report = bench_report({.loads = {cpu_loads()[0]}}, result);
+  const Report report = bench_report({.library = &cpu_load_library(), .loads = {cpu_loads()[0]}}, result);
   CHECK(value_of(report, "load.cast16.cpu.ms") == 8);
   CHECK(value_of(report, "load.cast16.wire_bytes") == 4000);
   for (const Metric& metric : report.metrics)
@@ -70,7 +71,7 @@ TEST_CASE("a check that failed is told, and gives the status of a failed self-ch
   BenchResult result;
   result.rows = {row("cast8", {1000, 1}, LoadKind::cast)};
   result.checks = {{"cast8", {"V1", "feedback", true, ""}}, {"cast8", {"V3", "round trip", false, "33 normal"}}};
-  const Report report = bench_report({.loads = {cpu_loads()[0]}}, result);
+  const Report report = bench_report({.library = &cpu_load_library(), .loads = {cpu_loads()[0]}}, result);
   CHECK(report.verdict.text == "1 of 2 checks failed, of cast8.\nThe first: cast8 V3, round trip: 33 normal");
   CHECK(bench_status(result) == exit_status::kSelfCheckFailed);
 }

@@ -38,8 +38,10 @@ class Boastful final : public Load {
 }  // namespace
 
 TEST_CASE("every load and size is measured, in order, and found sound") {
-  const BenchPlan plan{
-      .sizes = {{1000, 1}, {70'000, 2}}, .loads = {named("topk_histogram"), named("scatter")}, .repeats = 3};
+  const BenchPlan plan{.sizes = {{1000, 1}, {70'000, 2}},
+                       .library = &cpu_load_library(),
+                       .loads = {named("topk_histogram"), named("scatter")},
+                       .repeats = 3};
   const auto result = measure_loads(plan);
   REQUIRE(result);
   REQUIRE(result->rows.size() == 4);
@@ -57,13 +59,15 @@ TEST_CASE("a load that is not what it says fails its checks") {
   const LoadEntry boastful{"boastful", "", [](const LoadOptions& options) -> std::unique_ptr<Load> {
                              return std::make_unique<Boastful>(options);
                            }};
-  const auto result = measure_loads({.sizes = {{70'000, 1}}, .loads = {boastful}, .repeats = 1});
+  const auto result =
+      measure_loads({.sizes = {{70'000, 1}}, .library = &cpu_load_library(), .loads = {boastful}, .repeats = 1});
   REQUIRE(result);
   CHECK(result->failed() > 0);
 }
 
 TEST_CASE("more memory than there is is an error, not an attempt") {
-  const auto result = measure_loads({.sizes = {{4'000'000'000, 1}}, .loads = {named("cast16")}, .ranks = 1000});
+  const auto result = measure_loads(
+      {.sizes = {{4'000'000'000, 1}}, .library = &cpu_load_library(), .loads = {named("cast16")}, .ranks = 1000});
   REQUIRE_FALSE(result);
   CHECK(result.error().why.find("memory") != std::string::npos);
   CHECK(result.error().hint == "choose a smaller --n");

@@ -1,4 +1,5 @@
 #include "loads/error_feedback.h"
+#include "loads/library.h"
 
 #include <doctest/doctest.h>
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <set>
 
+#include "loads/library.h"
 #include "loads/verify.h"
 
 using namespace gradsync;

@@ -1,4 +1,5 @@
 #include "loads/verify.h"
+#include "loads/library.h"
 
 #include <doctest/doctest.h>
 

@@ -1,0 +1,35 @@
+// LoadLibrary: the loads of one device and what measures them there. The program knows no other way to them: a library
+// is a plug-in (src/base/plugin.h), because Highway measures a clock whenever a program that links it starts, and other
+// devices need run-times that most machines do not have.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "loads/bandwidth.h"
+#include "loads/verify.h"
+
+namespace gradsync {
+
+class LoadLibrary {
+ public:
+  virtual ~LoadLibrary() = default;
+  virtual std::string device() const = 0;           // cpu: the <device> of load.<algorithm>.<device>.ms
+  virtual std::string instruction_set() const = 0;  // "AVX3_ZEN4", …: what runs here
+  // In the order in which tables show them. Error feedback is already around those that are asked for it.
+  virtual const std::vector<LoadEntry>& loads() const = 0;
+  virtual std::vector<Check> verify(const MakeLoad& make, const LoadOptions& options) const = 0;
+  // May throw std::bad_alloc.
+  virtual std::unique_ptr<BandwidthProbe> bandwidth(std::int64_t elements, int threads) const = 0;
+};
+
+// What a plug-in with loads exports: the one library that it holds.
+inline constexpr const char* kLoadLibraryName = "gsd_load_library";
+using LoadLibraryFunction = const LoadLibrary* (*)();
+
+// For what links the loads: the plug-in itself, and tests.
+const LoadLibrary& cpu_load_library();
+const std::vector<LoadEntry>& cpu_loads();
+
+}  // namespace gradsync
