@@ -1,11 +1,12 @@
 // How fast and in how much memory a big trace is imported, next to three peers on the same file in the same run: a bare
 // windowed walk with simdjson that reads the same fields and keeps nothing, bare inflating, and Python's json.load.
 //
-//   kineto_read [MEGABYTES [RUNS]]        default 200 5; the trace is generated in the temporary folder and removed
+//   kineto_read [MEGABYTES|FILE.json.gz [RUNS]]        default 200 5; the trace is generated in the temporary folder, or
+//                                                      FILE is unpacked there, and removed
 //
 // Every run is a process of its own, so that its peak memory is its own. The file is in the page cache. "counted": the
 // events are dropped; "timeline": they are kept, sorted, and steps looked for, as `analyze` does. CPU seconds are those
-// of the whole process and hold on a busy machine, too. Targets: counted >= 60 % of the walk, .gz >= 70 % of inflating,
+// of the whole process and hold on a busy machine, too. Targets: counted >= 60 % of the walk, .gz >= 70 % of the plain file,
 // timeline <= 0.35 x the file + 32 MiB, counted <= 16 MiB of buffers whatever the size.
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -270,13 +271,20 @@ void print_row(const char* name, std::vector<Run> runs, double megabytes) {
              runs.size(), peak, peak * 1.048576 / megabytes);
 }
 
-int benchmark(std::size_t megabytes, int runs) {
+int benchmark(const std::string& what, int runs) {
   const fs::path folder = fs::temp_directory_path() / fmt::format("gsd-kineto-read-{}", ::getpid());
   fs::create_directory(folder);
-  const fs::path plain = folder / "trace.json", packed = folder / "trace.json.gz";
-  write_trace(plain, megabytes * 1'000'000);
-  const bool has_gzip =
-      std::system(fmt::format("gzip -1 -c '{}' > '{}'", plain.string(), packed.string()).c_str()) == 0;
+  const fs::path plain = folder / "trace.json";
+  fs::path packed = folder / "trace.json.gz";
+  const int megabytes = std::atoi(what.c_str());
+  bool has_gzip = true;
+  if (megabytes > 0) {
+    write_trace(plain, static_cast<std::size_t>(megabytes) * 1'000'000);
+    has_gzip = std::system(fmt::format("gzip -c '{}' > '{}'", plain.string(), packed.string()).c_str()) == 0;
+  } else {
+    packed = what;
+    if (std::system(fmt::format("gzip -dc '{}' > '{}'", packed.string(), plain.string()).c_str()) != 0) return 2;
+  }
   const double size = static_cast<double>(fs::file_size(plain)) * 1e-6;
 
   fmt::print("{:.0f} MB of JSON, {:.0f} MB compressed. Rates: median [slowest fastest] of n.\n\n", size,
@@ -297,7 +305,7 @@ int benchmark(std::size_t megabytes, int runs) {
     row("inflating .json.gz", apart(inflate_once, packed));
     row("import .json.gz, counted", apart(count_once, packed));
   }
-  if (megabytes <= 500) row("python3 json.load", [&] { return python_once(plain); });  // five times the file in memory
+  if (size <= 500) row("python3 json.load", [&] { return python_once(plain); });  // five times the file in memory
   fs::remove_all(folder);
   return 0;
 }
@@ -306,11 +314,11 @@ int benchmark(std::size_t megabytes, int runs) {
 }  // namespace gradsync
 
 int main(int argc, char** argv) {
-  const int megabytes = argc > 1 ? std::atoi(argv[1]) : 200;
+  const std::string what = argc > 1 ? argv[1] : "200";
   const int runs = argc > 2 ? std::atoi(argv[2]) : 5;
-  if (megabytes < 1 || runs < 1) {
-    fmt::print(stderr, "usage: kineto_read [MEGABYTES [RUNS]]\n");
+  if (what.empty() || runs < 1) {
+    fmt::print(stderr, "usage: kineto_read [MEGABYTES|FILE.json.gz [RUNS]]\n");
     return 2;
   }
-  return gradsync::benchmark(static_cast<std::size_t>(megabytes), runs);
+  return gradsync::benchmark(what, runs);
 }
