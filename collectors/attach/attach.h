@@ -21,10 +21,6 @@ std::unique_ptr<Collector> make_process_watch();
 // happened: a variable that kills programs at exec must not reach the job.
 std::string try_environment(const std::string& program, const Environment& environment);
 
-// Runs a program with nothing on its stdin, stdout and stderr; the same answer as try_environment, and when it cannot
-// be started the reason.
-std::string run_quietly(std::vector<std::string> arguments, const Environment& environment);
-
 // The program of the command line that will read the variables: the interpreter itself when CMD is python, else
 // /bin/true (the dynamic loader is what matters then).
 std::string probe_program(const std::vector<std::string>& command_line);

@@ -27,12 +27,8 @@ std::int64_t monotonic_ns() {
 
 class NcclBackend final : public FabricBackend {
  public:
-  NcclBackend(NcclLibraries libraries, NcclBackendOptions options)
-      : libraries_(std::move(libraries)),
-        options_(std::move(options)),
-        send_(libraries_.cuda),
-        receive_(libraries_.cuda),
-        flag_(libraries_.cuda) {}
+  explicit NcclBackend(NcclLibraries libraries)
+      : libraries_(std::move(libraries)), send_(libraries_.cuda), receive_(libraries_.cuda), flag_(libraries_.cuda) {}
   ~NcclBackend() override;
 
   std::string name() const override { return "nccl"; }
@@ -59,7 +55,6 @@ class NcclBackend final : public FabricBackend {
   Result<Value> broken(Result<Value> result);
 
   NcclLibraries libraries_;
-  NcclBackendOptions options_;
   FabricPlace place_;
   // In this order: what is declared later is given up first.
   NcclConnection connection_;
@@ -146,7 +141,6 @@ Result<void> NcclBackend::connect(const FabricPlace& place, RankStore& store) {
   const auto empty_us = measure_empty_kernel_us(*connection_.device, flag_.data());
   if (!empty_us) return broken(Result<void>(empty_us.error()));
   facts_ = nccl_facts(libraries_, connection_, *empty_us);
-  if (!options_.tuning_log.empty()) facts_["nccl.tuning_log"] = options_.tuning_log;
   if (libraries_.nccl.version < nccl::version_code(2, 9, 0)) {
     can_capture_ = false;
     facts_["nccl.graph"] = "no: NCCL before 2.9 cannot be captured";
@@ -251,14 +245,12 @@ Result<std::int64_t> NcclBackend::count_wrong() {
 
 }  // namespace
 
-Result<std::unique_ptr<FabricBackend>> make_nccl_backend(const NcclBackendOptions& options) {
-  NcclBackendOptions used = options;
-  if (!used.tuning_log.empty()) used.tuning_log = ask_for_tuning_log(used.tuning_log);
+Result<std::unique_ptr<FabricBackend>> make_nccl_backend() {
   auto cuda = load_cuda();
   if (!cuda) return cuda.error();
   auto nccl = load_nccl();
   if (!nccl) return nccl.error();
-  return std::unique_ptr<FabricBackend>(new NcclBackend({std::move(*cuda), std::move(*nccl)}, std::move(used)));
+  return std::unique_ptr<FabricBackend>(new NcclBackend({std::move(*cuda), std::move(*nccl)}));
 }
 
 }  // namespace gradsync

@@ -19,18 +19,11 @@
 
 namespace gradsync {
 
-struct NcclBackendOptions {
-  // Where NCCL shall write which algorithm and protocol it takes for each call; rank and process id are appended, the
-  // fact nccl.tuning_log names the file. NCCL then writes in every call: for a pass of its own, not beside a
-  // measurement. Empty: nothing is written. NCCL reads this once a process, when its first call is made.
-  std::string tuning_log;
-};
-
 inline constexpr int kGraphCalls = 8;
 inline constexpr std::int64_t kGraphSmall = std::int64_t{1} << 20;
 
 // Finds and loads CUDA and NCCL. Error: what was tried, what is too old, what helps.
-Result<std::unique_ptr<FabricBackend>> make_nccl_backend(const NcclBackendOptions& options = {});
+Result<std::unique_ptr<FabricBackend>> make_nccl_backend();
 
 // Whether CUDA shows a GPU here and NCCL can be loaded. Asked in a process of its own, because a process that asked CUDA
 // cannot fork ranks any more; false when that takes longer than half a minute.

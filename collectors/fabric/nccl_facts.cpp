@@ -1,9 +1,6 @@
 #include "collectors/fabric/nccl_facts.h"
 
-#include <unistd.h>
-
 #include <cstdio>
-#include <cstdlib>
 #include <vector>
 
 #include "src/base/text.h"
@@ -36,16 +33,6 @@ Facts nccl_facts(const NcclLibraries& libraries, const NcclConnection& connectio
   facts["gpu.bus_ids"] = join(connection.bus_ids, ", ");
   facts["empty_kernel_us"] = with_two_decimals(empty_kernel_us);
   return facts;
-}
-
-std::string ask_for_tuning_log(const std::string& path) {
-  std::string own = path + "." + std::to_string(getpid());
-  // NOLINTBEGIN(concurrency-mt-unsafe): before there is another thread
-  setenv("NCCL_DEBUG", "INFO", 1);
-  setenv("NCCL_DEBUG_SUBSYS", "TUNING", 1);
-  setenv("NCCL_DEBUG_FILE", own.c_str(), 1);
-  // NOLINTEND(concurrency-mt-unsafe)
-  return own;
 }
 
 }  // namespace gradsync

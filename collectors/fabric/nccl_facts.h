@@ -10,8 +10,4 @@ namespace gradsync {
 
 Facts nccl_facts(const NcclLibraries& libraries, const NcclConnection& connection, double empty_kernel_us);
 
-// Makes NCCL log its choices of algorithm and protocol into a file of this process; gives its name. Before NCCL's first
-// call, while the process has one thread.
-std::string ask_for_tuning_log(const std::string& path);
-
 }  // namespace gradsync

@@ -155,6 +155,7 @@ Result<std::unique_ptr<FabricBackend>> connected_backend(const SweepStart& start
   Result<std::unique_ptr<FabricBackend>> backend = open_backend(*name, start.plugins);
   if (!backend) return backend.error();
   ranks.place.address = hosts.address;
+  if (*name == "nccl" && start.before_nccl) start.before_nccl(ranks.place, *ranks.store);
   const Result<void> connected = (*backend)->connect(ranks.place, *ranks.store);
   if (!connected) return connected.error();
   return backend;

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -73,6 +74,8 @@ struct SweepStart {
   std::int64_t limit_ms = 0;                // of one measure(), which then ends as with Ctrl-C; 0: none
   const std::atomic<bool>* stop = nullptr;  // set by the handler of Ctrl-C
   BackgroundLoad* load = nullptr;
+  // Called once in every rank before it connects, when the ranks have met and agreed on NCCL.
+  std::function<void(const FabricPlace& place, RankStore& store)> before_nccl{};
 };
 
 // Forks, meets, connects. In every rank process it returns that rank's session. Errors name the rank that is missing,

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "collectors/attach/attach.h"
+#include "src/base/quiet_process.h"
 #include "src/commands/collectors.h"
 #include "src/commands/command.h"
 #include "src/commands/exit_status.h"
@@ -55,8 +56,8 @@ class CheckCommand final : public Command {
     Coverage coverage{"PyTorch of " + python_, "", CoverageState::collected, "", "", 0};
     const char* path = std::getenv("PATH");
     const std::string outcome =
-        run_quietly({python_, "-c", "import importlib.util as u, sys; sys.exit(0 if u.find_spec('torch') else 9)"},
-                    {{"PATH", path == nullptr ? "/usr/bin:/bin" : path}});
+        run_quietly({{python_, "-c", "import importlib.util as u, sys; sys.exit(0 if u.find_spec('torch') else 9)"},
+                     {{"PATH", path == nullptr ? "/usr/bin:/bin" : path}}});
     if (outcome.empty()) return coverage;
     coverage.state = CoverageState::unavailable;
     coverage.reason = outcome.ends_with(" 9") ? "it has no torch: its jobs are seen only through NVTX" : outcome;

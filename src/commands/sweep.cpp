@@ -26,6 +26,7 @@
 #include "src/commands/sweep_logs.h"
 #include "src/commands/sweep_report.h"
 #include "src/commands/sweep_task.h"
+#include "src/commands/tuning_pass.h"
 #include "src/diagnosis/rule_set.h"
 #include "src/report/csv.h"
 #include "src/report/json.h"
@@ -123,6 +124,7 @@ class SweepCommand final : public Command {
     app.add_option("--max-time", words_.max_time, "end the measurement after this long, e.g. 40s")
         ->type_name("DURATION");
     app.add_option("--seed", words_.seed, "of the random order of sizes")->type_name("N");
+    app.add_flag("--once", once_, "one call of each size, of which nothing is said")->group("");  // for TuningPass
     app.add_flag("--with-load", with_load_, "sweep also beside a compressor and matrix products, as in a job");
     return ranks;
   }
@@ -142,6 +144,7 @@ class SweepCommand final : public Command {
 
   int measure(const RuleSet& rules) {
     for (const std::int64_t bytes : job_sizes_) words_.sizes.push_back(std::to_string(bytes));
+    if (once_) words_.repeats = 1;
     Result<SweepTask> task = sweep_task(words_);
     if (!task) return print_error(task.error());
     std::unique_ptr<BackgroundLoad> load;
@@ -154,6 +157,8 @@ class SweepCommand final : public Command {
     const StopSignals stop;
     SweepStart start = start_of(*task, stop);
     start.load = load.get();
+    TuningPass tuning(*task, stop.asked());
+    if (!once_) start.before_nccl = [&](const FabricPlace& place, RankStore& store) { tuning.run(place, store); };
     Result<std::unique_ptr<SweepSession>> session = start_sweep(start);
     if (!session) return print_error(session.error());
     if ((*session)->place().rank != 0) {
@@ -161,13 +166,15 @@ class SweepCommand final : public Command {
       return followed ? exit_status::kDone : followed.error().exit_status;
     }
     const int ranks = (*session)->place().ranks;
-    const auto undecided = [ranks, type = task->type](const SeriesSet& samples) {
-      return calls_to_repeat(samples, type, ranks);
+    const auto undecided = [&, once = once_](const SeriesSet& samples) {
+      return once ? std::vector<FabricCall>() : calls_to_repeat(samples, task->type, ranks);
     };
     const std::int64_t began = std::time(nullptr);
     Result<SweptFabric> swept = measure_fabric(**session, *task, {undecided, steady_now, show_progress});
     end_progress();
     if (!swept) return print_error(swept.error());
+    if (!tuning.choices().columns.empty()) swept->series["nccl_choices"] = tuning.choices();
+    for (const Coverage& one : tuning.coverage()) swept->coverage.push_back(one);
     return tell(std::move(*swept),
                 {(*session)->place(), (*session)->facts(), own_arguments(), host_name(), began, read_links("/"),
                  messages_, job_ranks_, loads_.empty() ? saved_loads({host_name()}) : loads_},
@@ -221,7 +228,7 @@ class SweepCommand final : public Command {
   SweepWords words_;
   std::vector<std::string> logs_;
   std::string overlay_, csv_, named_loads_;
-  bool no_save_ = false, with_load_ = false;
+  bool no_save_ = false, with_load_ = false, once_ = false;
   std::vector<std::int64_t> job_sizes_;
   Series messages_;
   int job_ranks_ = 0;  // 0: not known

@@ -32,7 +32,7 @@ std::vector<std::string> run_fake_ranks(const FakeRanks& setting, const Connecte
   const auto ends = run_ranks(setting.ranks, [&](int rank, RankStore& store) -> std::string {
     use_fakes(setting.all);
     if (const auto own = setting.of_rank.find(rank); own != setting.of_rank.end()) use_fakes(own->second);
-    auto backend = make_nccl_backend(setting.options);
+    auto backend = make_nccl_backend();
     if (!backend) return told(backend.error());
     const FabricPlace place{rank, setting.ranks, setting.interface_name, setting.timeout_ms};
     if (const auto connected = (*backend)->connect(place, store); !connected) return told(connected.error());

@@ -28,7 +28,6 @@ struct FakeRanks {
   std::int64_t timeout_ms = 20'000;
   Variables all;                     // on every rank
   std::map<int, Variables> of_rank;  // on one, besides
-  NcclBackendOptions options;
   std::string interface_name;
 };
 

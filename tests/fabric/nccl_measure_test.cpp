@@ -99,14 +99,12 @@ TEST_CASE("facts: versions, GPUs, ranks per node, an empty launch") {
     measure_once(backend, kSmallSum);
     std::string text = backend.name();
     for (const char* name : {"nccl.version", "nccl.nodes", "nccl.ranks_per_node", "cuda.runtime", "cuda.driver",
-                             "gpu.bus_ids", "gpu.compute_capability", "nccl.graph", "nccl.tuning_log"})
+                             "gpu.bus_ids", "gpu.compute_capability", "nccl.graph"})
       text += " | " + fact(backend, name);
     return text + (std::stod(fact(backend, "empty_kernel_us")) > 0 ? " | empty" : "");
   });
   for (const std::string& one : said)
-    CHECK(one ==
-          "nccl | 2.30.7 | 1 | 3 | 13.0 | 13.0 | 0000:01:00.0, 0000:02:00.0, 0000:03:00.0 | 9.0 | yes | absent"
-          " | empty");
+    CHECK(one == "nccl | 2.30.7 | 1 | 3 | 13.0 | 13.0 | 0000:01:00.0, 0000:02:00.0, 0000:03:00.0 | 9.0 | yes | empty");
 }
 
 TEST_CASE("a size range that is slow is slow in the times, launched and replayed, and nothing else is changed") {
@@ -178,23 +176,6 @@ TEST_CASE("two ranks on one GPU: with NCCL 2.30 and its switch only") {
   for (const std::string& said : measure("23007", "1")) CHECK(said == "wrong 0, graph 0000:01:00.0, 0000:01:00.0");
   for (const std::string& said : measure("23007", "0")) CHECK(said.find("error: two ranks on one GPU") == 0);
   for (const std::string& said : measure("22809", "1")) CHECK(said.find("error: two ranks on one GPU") == 0);
-}
-
-TEST_CASE("NCCL's choices are logged into a file when asked for") {
-  FakeRanks setting;
-  setting.options.tuning_log = (std::filesystem::temp_directory_path() / "gsd-tuning").string();
-  const auto said = run_fake_ranks(setting, [](FabricBackend& backend, int, RankStore&) {
-    const std::string path = fact(backend, "nccl.tuning_log");
-    measure_once(backend, kSmallSum);
-    measure_once(backend, {FabricOperation::all_gather, ElementType::float32, 65536});
-    std::ifstream file(path);
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    std::filesystem::remove(path);
-    const auto has = [&](const char* line) { return text.find(line) != std::string::npos; };
-    return std::string(has("NCCL INFO AllReduce: 1024 Bytes -> Algo RING proto LL channel{Lo..Hi}=") ? "small " : "") +
-           (has("NCCL INFO AllGather: 262144 Bytes -> Algo RING proto SIMPLE channel{Lo..Hi}=") ? "large" : "");
-  });
-  CHECK(said[0] == "small large");
 }
 
 TEST_CASE("whether there are devices is asked without spoiling the process for its ranks") {
