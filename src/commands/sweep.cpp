@@ -106,10 +106,10 @@ class SweepCommand final : public Command {
     app.add_option("--backend", words_.backend, "auto (NCCL where GPUs are visible, else Gloo), nccl or gloo")
         ->check(CLI::IsMember({"auto", "nccl", "gloo"}))
         ->type_name("NAME");
-    app.add_option("--op", words_.operations,
-                   "all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, send_recv, or all; several")
-        ->delimiter(',')
-        ->type_name("OPERATION");
+    op_ = app.add_option("--op", words_.operations,
+                         "all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, send_recv, or all; several")
+              ->delimiter(',')
+              ->type_name("OPERATION");
     app.add_option("--type", words_.type, "elements: float, half or int8")->type_name("TYPE");
     app.add_option("--min", words_.smallest, "smallest message; sizes double from there")->type_name("BYTES");
     app.add_option("--max", words_.largest, "largest message")->type_name("BYTES");
@@ -145,6 +145,8 @@ class SweepCommand final : public Command {
   int measure(const RuleSet& rules) {
     for (const std::int64_t bytes : job_sizes_) words_.sizes.push_back(std::to_string(bytes));
     if (once_) words_.repeats = 1;
+    if (loads_.empty() && words_.ranks > 0) loads_ = saved_loads({host_name()});
+    if (!loads_.empty() && op_->count() == 0) words_.operations.emplace_back("all_gather");  // how Top-K travels
     Result<SweepTask> task = sweep_task(words_);
     if (!task) return print_error(task.error());
     std::unique_ptr<BackgroundLoad> load;
@@ -177,7 +179,7 @@ class SweepCommand final : public Command {
     for (const Coverage& one : tuning.coverage()) swept->coverage.push_back(one);
     return tell(std::move(*swept),
                 {(*session)->place(), (*session)->facts(), own_arguments(), host_name(), began, read_links("/"),
-                 messages_, job_ranks_, loads_.empty() ? saved_loads({host_name()}) : loads_},
+                 messages_, job_ranks_, loads_},
                 rules, stop);
   }
 
@@ -228,6 +230,7 @@ class SweepCommand final : public Command {
   SweepWords words_;
   std::vector<std::string> logs_;
   std::string overlay_, csv_, named_loads_;
+  CLI::Option* op_ = nullptr;
   bool no_save_ = false, with_load_ = false, once_ = false;
   std::vector<std::int64_t> job_sizes_;
   Series messages_;
