@@ -304,6 +304,36 @@ class RealInterrupt(doctor.TestCase):
         self.assertIn("another owner", output)
         self.assertEqual(self.mask, self.placement()[0])
 
+    def test_irqbalance_moves_it_back_and_is_named(self):
+        balancer = shutil.which("irqbalance", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+        if balancer is None:
+            self.skipTest("needs irqbalance")
+        policy = self.folder / "policy"  # every other interrupt of this machine is left alone
+        policy.write_text(f'#!/bin/sh\n[ "$2" = {self.irq} ] || echo ban=true\n')
+        policy.chmod(0o755)
+        (self.base / "smp_affinity_list").write_text("0-1")  # so that its choice is seen
+        running = subprocess.Popen([balancer, "--foreground", "-t", "1", f"--policyscript={policy}"],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(running.wait)
+        self.addCleanup(running.kill)  # before the placement is put back
+        for _ in range(100):
+            chosen = self.placement()[0]
+            if chosen in ("0", "1"):
+                break
+            time.sleep(0.1)
+        else:
+            self.skipTest("irqbalance leaves this interrupt where it is")
+        self.other = "1" if chosen == "0" else "0"
+        fixing = self.start()
+        self.wait_until_written(fixing)
+        time.sleep(2)
+        running.send_signal(signal.SIGHUP)  # as when a device appears: it looks at everything anew
+        output, errors = fixing.communicate(timeout=60)
+
+        self.assertEqual(22, fixing.returncode, output + errors)
+        self.assertIn("irqbalance", output)
+        self.assertEqual(chosen, self.placement()[0])
+
 
 class QuietMachine(doctor.TestCase):
     def test_nothing_fires(self):
