@@ -16,21 +16,30 @@ constexpr double kFewestInterrupts = 1000;  // below, shares of CPUs move by cha
 constexpr std::size_t kMostDevices = 64;
 // perf's ring buffers lose interrupts of idle CPUs and do not count them.
 bool is_lossy(std::string_view source) { return source == "perf script" || source == "perf rings"; }
+// Counts the same interrupts as /proc/interrupts, which is read beside it.
+bool counts_again(std::string_view source) { return is_lossy(source) || source == "eBPF"; }
+// The tick's samples: where handlers were timed too, those are the better number, not a further one.
+bool is_sampled(std::string_view source) { return source == "/proc/stat"; }
 
 struct Device {
-  double count = 0, hard_us = 0, seconds = 0;
-  bool timed = false;
+  double count = 0, seconds = 0;
+  double hard_us = 0, timed_seconds = 0, timed_count = 0;
   std::map<double, double> by_cpu;  // interrupts of queues
   std::set<std::string> queues;
   std::string source, time_source;
 };
 
+struct Times {
+  std::map<double, double> hard_us, soft_us;  // by CPU
+  double seconds = 0;
+  std::string source;
+};
+
 struct Machine {
   std::map<std::string, Device> devices;
-  std::map<double, double> hard_us, soft_us;  // by CPU
-  double timed_seconds = 0;                   // the interval of those
-  double rate_hz = 0;                         // of devices, over the sources that know it
-  std::string rate_source, time_source;
+  Times timed, sampled;
+  double rate_hz = 0;  // of devices, over the sources that know it
+  std::string rate_source;
 };
 
 void add_row(const SeriesTable& table, const std::vector<Cell>& row, Machine& machine) {
@@ -39,21 +48,23 @@ void add_row(const SeriesTable& table, const std::vector<Cell>& row, Machine& ma
   const double seconds = table.number(row, "interval_s").value_or(0);
   const auto hard = table.number(row, "hard_us"), soft = table.number(row, "soft_us");
   if ((hard || soft) && seconds > 0) {
-    if (hard) machine.hard_us[cpu] += *hard;
-    if (soft) machine.soft_us[cpu] += *soft;
-    machine.timed_seconds = std::max(machine.timed_seconds, seconds);
-    machine.time_source = source;
+    Times& times = is_sampled(source) ? machine.sampled : machine.timed;
+    if (hard) times.hard_us[cpu] += *hard;
+    if (soft) times.soft_us[cpu] += *soft;
+    times.seconds = std::max(times.seconds, seconds);
+    times.source = source;
   }
   const std::string name = table.text(row, "device");
   if (name.empty()) return;
   Device& device = machine.devices[name];
   if (hard && seconds > 0) {
     device.hard_us += *hard;
-    device.timed = true;
+    device.timed_seconds = std::max(device.timed_seconds, seconds);
+    device.timed_count += count;
     device.time_source = source;
   }
+  if (counts_again(source)) return;
   device.seconds = std::max(device.seconds, seconds);
-  if (is_lossy(source)) return;
   device.count += count;
   device.source = source;
   if (seconds > 0) {
@@ -86,8 +97,9 @@ void add_device(const std::string& name, const Device& device, MetricSet& metric
   if (!device.source.empty() && device.seconds > 0)
     add_value(metrics, "irq.rate_hz", scope, device.count / device.seconds, static_cast<std::int64_t>(device.count),
               device.source);
-  if (device.timed)
-    add_value(metrics, "irq.time_share_percent", scope, 1e-4 * device.hard_us / device.seconds, 1, device.time_source);
+  if (device.timed_seconds > 0)
+    add_value(metrics, "irq.time_share_percent", scope, 1e-4 * device.hard_us / device.timed_seconds, 1,
+              device.time_source);
   if (!device.source.empty()) judge_balance(device, scope, metrics);
 }
 
@@ -98,16 +110,32 @@ void add_largest(const std::string& name, double value, const std::string& sourc
 }
 
 void add_machine(const Machine& machine, MetricSet& metrics) {
-  const auto busiest_percent = [&](const std::map<double, double>& by_cpu) {
+  const auto busiest_percent = [](const std::map<double, double>& by_cpu, double seconds) {
     double most = 0;
     for (const auto& [cpu, us] : by_cpu) most = std::max(most, us);
-    return 1e-4 * most / machine.timed_seconds;
+    return 1e-4 * most / seconds;
   };
   if (!machine.rate_source.empty()) add_largest("irq.rate_hz", machine.rate_hz, machine.rate_source, metrics);
-  if (!machine.hard_us.empty())
-    add_largest("irq.time_share_percent", busiest_percent(machine.hard_us), machine.time_source, metrics);
-  if (!machine.soft_us.empty())
-    add_largest("softirq.time_share_percent", busiest_percent(machine.soft_us), machine.time_source, metrics);
+  const Times& hard = machine.timed.hard_us.empty() ? machine.sampled : machine.timed;
+  const Times& soft = machine.timed.soft_us.empty() ? machine.sampled : machine.timed;
+  if (!hard.hard_us.empty())
+    add_largest("irq.time_share_percent", busiest_percent(hard.hard_us, hard.seconds), hard.source, metrics);
+  if (!soft.soft_us.empty())
+    add_largest("softirq.time_share_percent", busiest_percent(soft.soft_us, soft.seconds), soft.source, metrics);
+}
+
+// "virtio1 takes 3.1 % of a CPU: 12.4k interrupts/s of 2.5 µs": of the device whose handlers took most time.
+void name_costliest(const std::vector<std::pair<std::string, const Device*>>& devices, Facts& facts) {
+  const auto share = [](const Device& device) {
+    return device.timed_seconds > 0 ? device.hard_us / device.timed_seconds : 0;
+  };
+  const auto most = std::max_element(devices.begin(), devices.end(),
+                                     [&](const auto& a, const auto& b) { return share(*a.second) < share(*b.second); });
+  if (most == devices.end() || most->second->timed_count < kFewestInterrupts) return;
+  const Device& device = *most->second;
+  facts["irq.costliest"] = most->first + " takes " + format_percent(1e-4 * share(device)) +
+                           " of a CPU: " + format_count(device.timed_count / device.timed_seconds) +
+                           " interrupts/s of " + format_seconds(1e-6 * device.hard_us / device.timed_count);
 }
 
 // "CPU 3 serves 61 % of eth0's 12.4M interrupts": of the device with most of them.
@@ -166,6 +194,7 @@ class IrqPressureAnalyzer final : public Analyzer {
     devices.resize(std::min(devices.size(), kMostDevices));
     for (const auto& [name, device] : devices) add_device(name, *device, conclusions.metrics);
     for (const auto& [name, machine] : machines) add_machine(machine, conclusions.metrics);
+    name_costliest(devices, conclusions.facts);
     name_busiest(devices, conclusions.facts);
   }
 };

@@ -9,20 +9,12 @@
 #include <vector>
 
 #include "collectors/host/trace_decoder.h"
+#include "collectors/host/trace_tier.h"
 #include "src/hosttext/irq_times.h"
 #include "src/hosttext/thread_waits.h"
 #include "src/model/event.h"
 
 namespace gradsync {
-
-// A stretch that is worth an event of its own: at least 50 µs without a CPU, or 20 µs in an interrupt handler.
-struct HeldUp {
-  Kind kind = Kind::sched_wait;
-  std::int64_t pid = 0, tid = 0;
-  int cpu = 0;
-  Nanoseconds start = 0, end = 0;
-  std::string thread, by;  // by: who had the CPU ("idle": nobody, so a quota held it back); of interrupts the handler
-};
 
 // Of one thread, beside what ThreadWait has.
 struct WaitTails {
@@ -33,8 +25,6 @@ struct WaitTails {
 
 class SchedAccount {
  public:
-  static constexpr Nanoseconds kLeastWait = 50'000, kLeastIrq = 20'000;
-  static constexpr std::size_t kMostHeldUp = 200'000;
   // The process of a thread; 0 = none that matters: nothing of it is held.
   using ProcessOf = std::function<std::int64_t(std::int64_t tid)>;
 

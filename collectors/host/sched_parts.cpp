@@ -18,7 +18,6 @@ namespace gradsync {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr const char* kSource = "perf rings";
 constexpr double kMostDropped = 0.01, kMostDifference = 15;
 
 void append(SeriesSet& set, Series series) {
@@ -29,55 +28,65 @@ void append(SeriesSet& set, Series series) {
 
 bool sees_switches(const SchedTrace& trace) { return trace.coverage_percent("sched/sched_switch") >= kLeastCoverage; }
 
-bool can_join(const SchedTrace& trace) {
-  const auto held = static_cast<double>(trace.held_up().size()), dropped = static_cast<double>(trace.held_dropped());
-  return sees_switches(trace) && wakeups_seen_percent(trace.threads()) >= kLeastCoverage &&
-         dropped <= kMostDropped * (held + dropped);
+std::vector<ThreadWait> waits_of(const std::vector<ThreadSeen>& threads) {
+  std::vector<ThreadWait> waits;
+  for (const ThreadSeen& thread : threads) waits.push_back(thread.wait);
+  return waits;
 }
 
 // A thread of which too many wake-ups are missing keeps its sums and loses its latencies.
-std::vector<ThreadWait> printable(std::vector<ThreadWait> threads) {
-  for (ThreadWait& thread : threads)
-    if (wakeups_seen_percent({thread}) < kLeastCoverage)
-      thread.p50_us = thread.p99_us = thread.max_us = thread.mean_us = kNaN;
+std::vector<ThreadSeen> printable(std::vector<ThreadSeen> threads) {
+  for (ThreadSeen& thread : threads) {
+    ThreadWait& wait = thread.wait;
+    if (wakeups_seen_percent({wait}) >= kLeastCoverage) continue;
+    wait.p50_us = wait.p99_us = wait.max_us = wait.mean_us = kNaN;
+    thread.longest_at = 0;
+  }
   return threads;
 }
 
-Series preemption_series(const SchedTrace& trace, const std::vector<ThreadWait>& threads) {
+Series preemption_series(const SchedTrace& trace, const std::vector<ThreadSeen>& threads) {
   Series series{"preemptions",
                 {"thread", "longest_wake_us", "longest_wake_at_s", "count", "p50_us", "p99_us", "max_us", "max_at_s",
                  "preempted_by"},
                 {}};
   const Nanoseconds began = trace.windows().front().first;
   const auto since = [began](Nanoseconds at) { return at == 0 ? kNaN : static_cast<double>(at - began) * 1e-9; };
-  for (const ThreadWait& thread : threads) {
-    std::optional<WaitTails> tails = trace.tails(thread.tid);
-    if (!tails) continue;
-    ThreadWait preempted = unknown_wait(thread.thread);
-    summarise_delays(tails->preempted_us, preempted);
-    const bool wakes_known = !std::isnan(thread.max_us);
-    series.rows.push_back({thread.thread, wakes_known ? to_us(tails->longest) : kNaN,
-                           wakes_known ? since(tails->longest_at) : kNaN, preempted.count, preempted.p50_us,
-                           preempted.p99_us, preempted.max_us, since(tails->preempted_longest_at),
-                           thread.preempted_by});
+  for (const ThreadSeen& thread : threads) {
+    const ThreadWait &wait = thread.wait, &preempted = thread.preempted;
+    if (wait.count + preempted.count == 0) continue;
+    series.rows.push_back({wait.thread, wait.max_us, since(thread.longest_at), preempted.count, preempted.p50_us,
+                           preempted.p99_us, preempted.max_us, since(thread.preempted_longest_at), wait.preempted_by});
   }
   return series;
 }
 
+// What forbids the join, in words; "" when nothing does.
+std::string refusal(const SchedTrace& trace) {
+  if (!sees_switches(trace) || wakeups_seen_percent(waits_of(trace.threads())) < kLeastCoverage)
+    return "below 95 % no latency is reported and no wait is charged to a step";
+  const auto held = static_cast<double>(trace.held_up().size()), dropped = static_cast<double>(trace.held_dropped());
+  if (dropped <= kMostDropped * (held + dropped)) return "";
+  return fmt::format("{:.0f} of {:.0f} single waits dropped: above 1 % no wait is charged to a step", dropped,
+                     held + dropped);
+}
+
 Coverage coverage_of(const SchedTrace& trace) {
-  Coverage coverage{"scheduler", "B", CoverageState::collected, "", "", 0};
-  for (const TraceCoverage& one : trace.coverage()) coverage.lost += static_cast<std::int64_t>(one.lost);
+  Coverage coverage{"scheduler", trace.tier().letter, CoverageState::collected, "", "", 0};
+  coverage.lost = static_cast<std::int64_t>(trace.lost());
   const double switches = trace.coverage_percent("sched/sched_switch");
-  const double wakeups = wakeups_seen_percent(trace.threads());
-  coverage.reason =
-      fmt::format("perf rings, {:.1f} s: {:.2f} % of the switches, {:.1f} % of the threads' wake-ups seen",
-                  trace.seconds(), switches, wakeups);
+  const double wakeups = wakeups_seen_percent(waits_of(trace.threads()));
+  coverage.reason = fmt::format("{}, {:.1f} s: {:.2f} % of the switches, {:.1f} % of the threads' wake-ups seen",
+                                trace.tier().source, trace.seconds(), switches, wakeups);
   if (trace.windows().size() > 1) coverage.reason += fmt::format(", in {} windows", trace.windows().size());
-  if (can_join(trace)) return coverage;
-  coverage.state = CoverageState::partial;
-  coverage.reason += trace.held_dropped() > 0 ? fmt::format("; {} waits dropped", trace.held_dropped())
-                                              : "; below 95 % no latency is reported and no wait is charged to a step";
-  coverage.hint = "this kernel's rings miss what interrupts do on idle CPUs: perf sched record sees no more";
+  const std::string refused = refusal(trace);
+  if (!refused.empty()) {
+    coverage.state = CoverageState::partial;
+    coverage.reason += "; " + refused;
+    if (trace.coverage_percent("") < kLeastCoverage || wakeups < kLeastCoverage)
+      coverage.hint = "this kernel's rings miss what interrupts do on idle CPUs: perf sched record sees no more";
+  }
+  if (!trace.why_not_above().empty()) coverage.reason += "; " + trace.why_not_above();
   return coverage;
 }
 
@@ -88,7 +97,7 @@ void add_check(const SchedTrace& trace, RecordingParts& parts) {
   parts.facts["sched.cross_check"] = fmt::format("{:.1f} ms of waits traced, {:.1f} ms by schedstat, of {} threads",
                                                  check.traced_ms, check.schedstat_ms, check.threads);
   if (std::abs(*difference) <= kMostDifference) return;
-  parts.coverage.push_back({"scheduler cross-check", "B", CoverageState::partial,
+  parts.coverage.push_back({"scheduler cross-check", trace.tier().letter, CoverageState::partial,
                             fmt::format("the traced waits differ by {:.0f} % from /proc schedstat ({})", *difference,
                                         parts.facts["sched.cross_check"]),
                             "", 0});
@@ -99,13 +108,9 @@ class SchedTraceCollector final : public Collector {
   std::string name() const override { return "scheduler trace"; }
 
   std::vector<Coverage> probe(const CollectorContext& context) const override {
-    Coverage coverage{name(), "B", CoverageState::collected, "", "", 0};
-    if (const std::optional<Error> error = SchedTrace::probe(context.root)) {
-      coverage.state = CoverageState::unavailable;
-      coverage.reason = error->message();
-      coverage.hint = error->hint;
-    }
-    return {coverage};
+    const Result<SchedTrace::Probed> probed = SchedTrace::probe(context.root);
+    if (!probed) return {{name(), "B", CoverageState::unavailable, probed.error().message(), probed.error().hint, 0}};
+    return {{name(), probed->letter, CoverageState::collected, probed->why_not_above, "", 0}};
   }
 
   Result<void> start(const CollectorContext& context, Environment&) override {
@@ -143,14 +148,18 @@ double wakeups_seen_percent(const std::vector<ThreadWait>& threads) {
   return seen + unseen > 0 ? 100 * seen / (seen + unseen) : 100;
 }
 
+void add_irq_parts(const SchedTrace& trace, RecordingParts& parts) {
+  if (trace.coverage_percent("irq/") >= kLeastCoverage)
+    append(parts.series, irq_series(trace.irqs(), {trace.tier().source, machine_name(), trace.seconds()}));
+}
+
 void add_sched_parts(const SchedTrace& trace, RecordingParts& parts) {
-  const std::vector<ThreadWait> threads = printable(trace.threads());
+  const std::vector<ThreadSeen> threads = printable(trace.threads());
   if (sees_switches(trace)) {
-    append(parts.series, sched_series(threads, kSource));
+    append(parts.series, sched_series(waits_of(threads), trace.tier().source));
     append(parts.series, preemption_series(trace, threads));
   }
-  if (trace.coverage_percent("irq/") >= kLeastCoverage)
-    append(parts.series, irq_series(trace.irqs(), {kSource, machine_name(), trace.seconds()}));
+  add_irq_parts(trace, parts);
   parts.coverage.push_back(coverage_of(trace));
   add_check(trace, parts);
   parts.facts["sched.trace_window_s"] =
@@ -161,7 +170,7 @@ void add_sched_parts(const SchedTrace& trace, RecordingParts& parts) {
 }
 
 void write_held_up(const SchedTrace& trace, EventSink& events) {
-  if (!can_join(trace)) return;
+  if (!refusal(trace).empty()) return;
   Event event;
   event.source = Source::host;
   for (const HeldUp& held : trace.held_up()) {

@@ -13,7 +13,8 @@ double wakeups_seen_percent(const std::vector<ThreadWait>& threads);
 // Below this a latency is not printed and the join is refused.
 inline constexpr double kLeastCoverage = 95;
 
-// After stop().
+// After stop(). Of interrupts alone: their times, where enough of them was seen.
+void add_irq_parts(const SchedTrace& trace, RecordingParts& parts);
 void add_sched_parts(const SchedTrace& trace, RecordingParts& parts);
 // Nothing when coverage or losses forbid the join.
 void write_held_up(const SchedTrace& trace, EventSink& events);

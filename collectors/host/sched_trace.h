@@ -1,5 +1,5 @@
-// Tier B: the scheduler's and interrupts' tracepoints of all CPUs through perf rings, put in order and accounted by a
-// thread of ours. It measures how much it sees (coverage) and what it costs, and pauses when it costs too much.
+// The scheduler's and interrupts' tracepoints of all CPUs while a job runs, by the best tier that is allowed here. It
+// measures how much it sees (coverage) and what it costs, and pauses when it costs too much.
 #pragma once
 
 #include <atomic>
@@ -7,27 +7,24 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <thread>
 #include <vector>
 
-#include "collectors/host/perf_ring.h"
-#include "collectors/host/sched_account.h"
+#include "collectors/host/trace_tier.h"
+#include "src/base/file.h"
 
 namespace gradsync {
+
+enum class TierChoice { best, bpf, rings };
 
 struct TraceOptions {
   std::filesystem::path root = "/";
   std::int64_t ancestor = 0;  // the job: its descendants; 0 = every thread of the machine
-  bool with_ancestor = false;
+  JobThreads::Ancestor itself = JobThreads::Ancestor::left_out;
   double budget_percent = 0;  // of all CPUs together; 0 = no bound
-};
-
-// What came and what was seen of it, by tracepoint.
-struct TraceCoverage {
-  std::string event;
-  std::uint64_t counted = 0, seen = 0, lost = 0;
-  double percent() const;  // (seen + lost) of counted: below 100 the ring misses some without saying so
+  TierChoice tier = TierChoice::best;
+  TraceSubject subject = TraceSubject::scheduler_and_interrupts;
+  std::size_t ring_bytes = 0;  // of tier A
 };
 
 // The same waits by two ways: Σ of the trace against /proc schedstat, of threads that lived through the window.
@@ -41,16 +38,21 @@ struct CrossCheck {
 class SchedTrace {
  public:
   static Result<std::unique_ptr<SchedTrace>> open(const TraceOptions& options);
-  // Nothing when it can be opened here, else why not.
-  static std::optional<Error> probe(const std::filesystem::path& root);
+  // Which tier can be opened here, and why none above it; the error when none can.
+  struct Probed {
+    std::string letter, why_not_above;
+  };
+  static Result<Probed> probe(const std::filesystem::path& root);
   ~SchedTrace();
 
   Result<void> start();
   void stop();
 
-  // From any thread; a copy of what is known so far, of the job's threads.
-  std::vector<ThreadWait> threads() const;
-  std::optional<WaitTails> tails(std::int64_t tid) const;
+  TraceTier::Name tier() const { return tier_->name(); }
+  const std::string& why_not_above() const { return why_not_above_; }  // "" for the best tier
+
+  // From any thread; a copy of what is known so far, of the job's threads, the longest wait first.
+  std::vector<ThreadSeen> threads() const;
   std::vector<IrqTime> irqs() const;
   double seconds() const;  // traced so far, pauses left out
 
@@ -58,49 +60,39 @@ class SchedTrace {
   const std::vector<TraceCoverage>& coverage() const { return coverage_; }
   double coverage_percent(std::string_view part) const;  // the worst of the tracepoints whose names begin so
   std::vector<HeldUp> held_up() const;
-  std::int64_t held_dropped() const { return account_.held_dropped(); }
+  std::int64_t held_dropped() const;
+  std::uint64_t lost() const { return tier_->lost(); }
   const std::vector<std::pair<Nanoseconds, Nanoseconds>>& windows() const { return windows_; }
   CrossCheck cross_check() const;
   Nanoseconds reader_cpu() const { return reader_cpu_; }
-  std::uint64_t events() const { return events_; }
+  std::uint64_t events() const { return tier_->events(); }
 
  private:
   struct Checked {
     Nanoseconds first_stat = 0, last_stat = 0, first_trace = 0, last_trace = 0;
   };
-  SchedTrace(TraceOptions options, TraceDecoder decoder);
+  explicit SchedTrace(const TraceOptions& options);
   void run();
-  void drain();
-  void count();
-  void process_until(Nanoseconds limit);
   void look_at_job();
   void keep_budget(Nanoseconds now);
-  void switch_on(Nanoseconds now);
+  Result<void> switch_on(Nanoseconds now);
   void switch_off(Nanoseconds now);
-  bool adopt(std::int64_t pid);
-  void adopt_newborn(const TraceEvent& event);
-  std::int64_t process_of(std::int64_t tid);
-  bool of_job(std::int64_t tid) const;
 
   TraceOptions options_;
-  TraceDecoder decoder_;
-  std::vector<PerfRing> rings_;
+  std::string why_not_above_;
   std::thread thread_;
   std::atomic<bool> stopping_{false};
   FileDescriptor wake_;       // tells the reader that it is to stop
-  mutable std::mutex mutex_;  // account_, pids_, processes_, windows_
-  SchedAccount account_;
-  std::set<std::int64_t> pids_;
-  std::unordered_map<std::int64_t, std::int64_t> processes_;  // thread → process
+  mutable std::mutex mutex_;  // job_, tier_ but for draining, windows_
+  JobThreads job_;
+  std::unique_ptr<TraceTier> tier_;
   std::unordered_map<std::int64_t, Checked> checked_;
-  std::vector<TraceEvent> pending_;
-  std::vector<std::uint64_t> seen_;
+  bool looked_ = false;  // since it was switched on: threads that are new now were born in the trace
   std::vector<TraceCoverage> coverage_;
   std::vector<std::pair<Nanoseconds, Nanoseconds>> windows_;
   bool on_ = false;
+  std::size_t cpus_ = 1;
   Nanoseconds began_ = 0, reader_cpu_ = 0;
-  Nanoseconds clock_offset_ = 0;  // of our time namespace: the kernel's stamps lack it
-  std::uint64_t events_ = 0, lost_before_ = 0;
 };
 
 }  // namespace gradsync

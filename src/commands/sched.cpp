@@ -60,6 +60,10 @@ class SchedCommand final : public Command {
     app.add_option("--duration", duration_, "end after this time, e.g. 10s; alone: watch every thread of the machine")
         ->type_name("DURATION");
     app.add_option("-n,--rows", rows_, "threads to show")->check(CLI::Range(1, 100000))->type_name("N");
+    app.add_option("--tier", tier_,
+                   "how to watch: A eBPF, B perf rings, C /proc alone; best: the first that is allowed")
+        ->check(CLI::IsMember({"best", "A", "B", "C"}))
+        ->type_name("TIER");
     app.add_option("--json", json_, "write the result as a report document to FILE; - is standard output")
         ->type_name("FILE");
     app.positionals_at_end();
@@ -104,16 +108,18 @@ class SchedCommand final : public Command {
     return std::nullopt;
   }
 
-  // Tier B where it is allowed, else /proc.
+  // The best tier that is allowed; /proc beside it or alone.
   void open() {
     const std::int64_t ancestor = command_.empty() ? pid_ : ::getpid();
     TraceOptions options;
     options.ancestor = ancestor;
-    options.with_ancestor = command_.empty() && pid_ != 0;
+    if (command_.empty()) options.itself = JobThreads::Ancestor::of_it;
+    options.tier = tier_ == "A" ? TierChoice::bpf : tier_ == "B" ? TierChoice::rings : TierChoice::best;
     sampler_.emplace("/", ancestor, command_.empty() ? Since::first_look : Since::birth);
     sampler_->look(monotonic_now());
-    Result<std::unique_ptr<SchedTrace>> opened = SchedTrace::open(options);
-    if (opened) {
+    if (tier_ == "C") {
+      refused_ = {"cannot trace the scheduler", "", "--tier C", ""};
+    } else if (Result<std::unique_ptr<SchedTrace>> opened = SchedTrace::open(options); opened) {
       if (const Result<void> started = (*opened)->start(); started)
         trace_ = std::move(*opened);
       else
@@ -138,17 +144,14 @@ class SchedCommand final : public Command {
     }
   }
 
-  std::string table(const std::vector<ThreadWait>& threads) const {
-    std::vector<SchedRow> rows;
-    for (const ThreadWait& thread : threads)
-      rows.push_back({thread, trace_ ? trace_->tails(thread.tid) : std::nullopt});
-    return sched_table(rows, static_cast<std::size_t>(rows_), trace_ ? trace_->windows().front().first : 0);
+  std::string table(const std::vector<ThreadSeen>& threads) const {
+    return sched_table(threads, static_cast<std::size_t>(rows_), trace_ ? trace_->windows().front().first : 0);
   }
 
   int finish() {
     ticker_.stop();
     RecordingParts parts;
-    std::vector<ThreadWait> threads;
+    std::vector<ThreadSeen> threads;
     if (trace_) {
       trace_->stop();
       add_sched_parts(*trace_, parts);
@@ -157,7 +160,7 @@ class SchedCommand final : public Command {
     sampler_->finish(monotonic_now());
     sampler_->add_parts(parts);
     if (!trace_) {
-      threads = sampler_->threads().waits();
+      for (ThreadWait& wait : sampler_->threads().waits()) threads.push_back({std::move(wait), 0, unknown_wait(""), 0});
       parts.coverage.push_back(
           {"scheduler trace", "B", CoverageState::unavailable, refused_.message(), refused_.hint, 0});
     }
@@ -190,7 +193,7 @@ class SchedCommand final : public Command {
   static constexpr Nanoseconds kRefresh = 1'000'000'000, kFirstLook = 300'000'000;
   std::vector<std::string> command_;
   std::int64_t pid_ = 0, rows_ = 40;
-  std::string duration_, json_;
+  std::string duration_, json_, tier_ = "best";
   Nanoseconds limit_ = 0, began_ = 0, ended_ = 0;
   Error refused_;
   std::unique_ptr<SchedTrace> trace_;
