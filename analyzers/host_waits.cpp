@@ -10,6 +10,10 @@ namespace {
 
 Cell whole(Nanoseconds value) { return static_cast<std::int64_t>(value); }
 
+bool is_wait(const Event& event) {
+  return event.kind == Kind::sched_wait || event.kind == Kind::irq || event.kind == Kind::softirq;
+}
+
 IntervalSet set_of(const std::vector<Interval>& intervals) { return IntervalSet(intervals); }
 
 }  // namespace
@@ -32,25 +36,27 @@ bool is_bystander(std::string_view name) {
   return false;
 }
 
-HostWaits::HostWaits(const RankTimeline& rank) : rank_(rank) {
+IntervalSet host_windows(const RankTimeline& rank, std::string_view trace) {
   std::vector<Interval> windows;
-  for (const Event& event : rank.host_events) {
-    if (event.kind == Kind::window)
-      windows.push_back({event.start, event.end});
-    else
-      longest_ = std::max(longest_, event.duration());
-  }
-  windows_ = IntervalSet(std::move(windows));
-  all_traced_ = std::all_of(rank.steps.begin(), rank.steps.end(),
-                            [this](const StepSpan& step) { return !step.counted() || traced(step.interval()); });
-  for (const LaneInfo& lane : rank.lanes)
-    if (rank.training_lane && lane.id == *rank.training_lane) training_tid_ = lane.tid;
+  for (const Event& event : rank.host_events)
+    if (event.kind == Kind::window && rank.name(event) == trace) windows.push_back({event.start, event.end});
+  return IntervalSet(std::move(windows));
 }
 
-bool HostWaits::traced(Interval window) const {
-  const auto& all = windows_.intervals();
+bool holds(const IntervalSet& windows, Interval window) {
+  const auto& all = windows.intervals();
   return std::any_of(all.begin(), all.end(),
                      [&](const Interval& one) { return one.start <= window.start && window.end <= one.end; });
+}
+
+HostWaits::HostWaits(const RankTimeline& rank) : rank_(rank), windows_(host_windows(rank, "sched_trace")) {
+  for (const Event& event : rank.host_events)
+    if (is_wait(event)) longest_ = std::max(longest_, event.duration());
+  all_traced_ = std::all_of(rank.steps.begin(), rank.steps.end(), [this](const StepSpan& step) {
+    return !step.counted() || holds(windows_, step.interval());
+  });
+  for (const LaneInfo& lane : rank.lanes)
+    if (rank.training_lane && lane.id == *rank.training_lane) training_tid_ = lane.tid;
 }
 
 std::vector<HostWaits::Stretch> HostWaits::stretches(Interval window) const {
@@ -59,7 +65,7 @@ std::vector<HostWaits::Stretch> HostWaits::stretches(Interval window) const {
   auto event = std::lower_bound(events.begin(), events.end(), window.start - longest_,
                                 [](const Event& one, Nanoseconds time) { return one.start < time; });
   for (; event != events.end() && event->start < window.end; ++event) {
-    if (event->kind == Kind::window || event->end <= window.start) continue;
+    if (!is_wait(*event) || event->end <= window.start) continue;
     const bool training = static_cast<std::int64_t>(event->sequence) == training_tid_;
     if (!training && is_bystander(rank_.name(*event))) continue;
     found.push_back({{std::max(event->start, window.start), std::min(event->end, window.end)}, &*event, training});
@@ -96,7 +102,7 @@ void HostWaits::name(const std::vector<Stretch>& stretches, const IntervalSet& e
 }
 
 void HostWaits::take(const StepSpan& step, StepActivity& seen) {
-  if (windows_.empty() || seen.on_device || !step.counted() || !traced(step.interval())) return;
+  if (windows_.empty() || seen.on_device || !step.counted() || !holds(windows_, step.interval())) return;
   const std::vector<Stretch> all = stretches(step.interval());
   std::vector<Interval> training, any;
   for (const Stretch& stretch : all) {

@@ -27,6 +27,11 @@ inline constexpr std::string_view kHeldUpTable = "held_up";
 // Threads of the rank's own process, as far as they are known: rank, tid. One job's ranks are its threads together.
 inline constexpr std::string_view kJobThreadTable = "job_threads";
 
+// When a trace of the host of that name ran (docs/events.md).
+IntervalSet host_windows(const RankTimeline& rank, std::string_view trace);
+// Whether one of the set's intervals holds the whole of `window`.
+bool holds(const IntervalSet& windows, Interval window);
+
 // "python3:2341" → 2341; -1 when the text ends in no number.
 std::int64_t tid_of(std::string_view thread);
 
@@ -49,7 +54,6 @@ class HostWaits {
     const Event* event;
     bool training;
   };
-  bool traced(Interval window) const;
   std::vector<Stretch> stretches(Interval window) const;
   void charge(const std::vector<Stretch>& stretches, const IntervalSet& exposed, std::vector<Cell>& row);
   void name(const std::vector<Stretch>& stretches, const IntervalSet& exposed);

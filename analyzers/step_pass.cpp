@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analyzers/analyzers.h"
+#include "analyzers/host_copies.h"
 #include "analyzers/host_waits.h"
 #include "analyzers/message_sums.h"
 #include "analyzers/ready_times.h"
@@ -33,10 +34,14 @@ class StepPass final : public Analyzer {
     MessageSums messages(rank, path);
     ReadyTimes ready(rank, path, summary);
     HostWaits host(rank);
+    HostCopies copies(rank);
     for (const StepSpan& step : rank.steps) {
       if (!attributes && !step.counted()) continue;
       StepActivity seen = observe(rank, step, path);
-      if (attributes) host.take(step, seen);
+      if (attributes) {
+        copies.add(step, seen);
+        host.take(step, seen);
+      }
       const Activity claimed = claim(seen.activity, step.interval());
       if (rows) rows->add(step, seen, claimed);
       if (!step.counted()) continue;
@@ -45,6 +50,7 @@ class StepPass final : public Analyzer {
     }
     messages.write(summary);
     host.write(summary);
+    copies.write(summary);
   }
 
   void conclude(const Summary&, const Inputs&, Conclusions&) const override {}

@@ -49,6 +49,8 @@ run_all() {
     printf '\n== a collective as the sweep times it ==\n'
     "$build/benchmarks/fabric_gloo" "$build/collectors/fabric"
   fi
+  printf '\n== sampling user copies ==\n'
+  "$build/benchmarks/copy_sampler"
   printf '\n== the cliff test ==\n'
   "$build/benchmarks/cliff_power"
 }

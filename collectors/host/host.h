@@ -14,6 +14,9 @@ std::unique_ptr<Collector> make_sched_trace();
 // Tier C, from /proc alone, once a second or more seldom: the series `sched`, `irq` and `host`.
 std::unique_ptr<Collector> make_proc_sampler();
 
+// Copies between user and kernel memory, by sampling all CPUs: the series `usercopy` and events for the join. Needs root.
+std::unique_ptr<Collector> make_copy_sampler();
+
 // Counters of network interfaces, RDMA ports and TCP, once a second: the series `nic` and `nic_samples`.
 std::unique_ptr<Collector> make_nic_sampler();
 

@@ -54,6 +54,14 @@ std::vector<std::int64_t> numbered_folders(const fs::path& folder) {
   return numbers;
 }
 
+bool descends_from(const fs::path& proc, std::int64_t pid, std::int64_t ancestor) {
+  for (int depth = 0; depth < 64 && pid > 0; ++depth) {
+    if (pid == ancestor) return true;
+    pid = parent_of(proc / std::to_string(pid));
+  }
+  return false;
+}
+
 std::vector<std::int64_t> descendants(const fs::path& proc, std::int64_t ancestor) {
   std::set<std::int64_t> found;
   if (!add_children(proc, ancestor, found)) {

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "collectors/host/perf_pages.h"
 #include "src/base/file.h"
 #include "src/base/result.h"
 #include "src/model/event.h"
@@ -21,10 +22,6 @@ class PerfRing {
 
   // Events are tracepoint numbers; they start disabled. Time is CLOCK_MONOTONIC.
   static Result<PerfRing> open(int cpu, const std::vector<std::uint64_t>& events);
-  PerfRing(PerfRing&& other) noexcept;
-  PerfRing& operator=(PerfRing&&) = delete;
-  ~PerfRing();
-
   void enable() const;
   void disable() const;
   int cpu() const { return cpu_; }
@@ -38,7 +35,7 @@ class PerfRing {
   };
   // By event, in the order given to open.
   std::vector<Count> counts() const;
-  std::uint64_t lost_records() const { return lost_; }  // PERF_RECORD_LOST
+  std::uint64_t lost_records() const { return pages_->lost(); }  // PERF_RECORD_LOST
 
  private:
   struct Event {
@@ -49,9 +46,7 @@ class PerfRing {
 
   int cpu_;
   std::vector<Event> events_;
-  void* pages_ = nullptr;
-  std::uint64_t lost_ = 0;
-  std::vector<std::byte> wrapped_;  // a record that the ring's end cuts in two
+  std::optional<PerfPages> pages_;  // there once open() returned
 };
 
 // Why perf_event_open or mmap refused, and what would help.

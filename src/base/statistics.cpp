@@ -73,4 +73,14 @@ std::optional<Difference> median_difference(std::span<const double> before, std:
   return Difference{*median(after) - *median(before), *quantile(shifts, 0.025), *quantile(shifts, 0.975)};
 }
 
+std::optional<Share> binomial_share(std::int64_t part, std::int64_t whole) {
+  if (whole <= 0 || part < 0 || part > whole) return std::nullopt;
+  constexpr double kZ = 1.959964;  // two-sided 5 %
+  const auto n = static_cast<double>(whole);
+  const double p = static_cast<double>(part) / n, z2 = kZ * kZ;
+  const double middle = (p + z2 / (2 * n)) / (1 + z2 / n);
+  const double half = kZ * std::sqrt(p * (1 - p) / n + z2 / (4 * n * n)) / (1 + z2 / n);
+  return Share{p, std::max(0.0, middle - half), std::min(1.0, middle + half)};
+}
+
 }  // namespace gradsync

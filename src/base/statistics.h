@@ -33,4 +33,11 @@ struct Difference {
 std::optional<Difference> median_difference(std::span<const double> before, std::span<const double> after,
                                             int draws = 2000);
 
+// A share, `part` of `whole` independent observations, and the interval that holds the true one in 95 % of the cases
+// (Wilson's: also near 0 and 1, where the normal approximation leaves them). Nothing for no observation.
+struct Share {
+  double value = 0, low = 0, high = 0;
+};
+std::optional<Share> binomial_share(std::int64_t part, std::int64_t whole);
+
 }  // namespace gradsync

@@ -29,6 +29,7 @@ std::vector<std::unique_ptr<Analyzer>> all_analyzers() {
   analyzers.push_back(make_irq_pressure());
   analyzers.push_back(make_host_pressure());
   analyzers.push_back(make_host_join());
+  analyzers.push_back(make_user_copy());
   analyzers.push_back(make_nic_pressure());
   return analyzers;
 }

@@ -62,8 +62,9 @@ void name_ranges(RankTimeline& rank, const RangeNames& names) {
 }
 
 bool is_host_event(const Event& event) {
-  return event.source == Source::host && (event.kind == Kind::sched_wait || event.kind == Kind::irq ||
-                                          event.kind == Kind::softirq || event.kind == Kind::window);
+  return event.source == Source::host &&
+         (event.kind == Kind::sched_wait || event.kind == Kind::irq || event.kind == Kind::softirq ||
+          event.kind == Kind::copy || event.kind == Kind::window);
 }
 
 // The doctor of a host writes what it saw of all processes there: each gets its own, and the windows all.

@@ -52,3 +52,18 @@ TEST_CASE("the difference of two medians holds zero unless they lie apart") {
   CHECK(same->high >= 0);
   CHECK_FALSE(median_difference(std::vector<double>{1, 2, 3}, low));
 }
+
+TEST_CASE("a share and its interval") {
+  const auto half = binomial_share(50, 100);
+  REQUIRE(half);
+  CHECK(half->value == doctest::Approx(0.5));
+  CHECK(half->low == doctest::Approx(0.4038).epsilon(0.001));  // Wilson (1927), worked by hand
+  CHECK(half->high == doctest::Approx(0.5962).epsilon(0.001));
+  const auto none = binomial_share(0, 10);
+  REQUIRE(none);
+  CHECK(none->low == doctest::Approx(0).epsilon(1e-9));
+  CHECK(none->high == doctest::Approx(0.2775).epsilon(0.001));
+  CHECK(binomial_share(10, 10)->high == doctest::Approx(1));
+  for (const auto& [part, whole] : {std::pair(0, 0), std::pair(-1, 10), std::pair(11, 10)})
+    CHECK_FALSE(binomial_share(part, whole));
+}

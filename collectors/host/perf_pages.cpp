@@ -1,0 +1,108 @@
+#include "collectors/host/perf_pages.h"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "src/base/text.h"
+
+namespace gradsync {
+namespace {
+
+std::size_t page_bytes() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
+
+}  // namespace
+
+int open_perf_event(perf_event_attr& attributes, int pid, int cpu, int group) {
+  attributes.size = sizeof attributes;
+  return static_cast<int>(::syscall(SYS_perf_event_open, &attributes, pid, cpu, group, PERF_FLAG_FD_CLOEXEC));
+}
+
+Error perf_refusal(std::string what, std::string on, int error) {
+  Error refused{std::move(what), std::move(on), errno_text(error), ""};
+  const bool root = ::geteuid() == 0;
+  switch (error) {
+    case EACCES:
+    case EPERM:
+      refused.why = root ? "refused to root: seccomp or missing capabilities (a container?)"
+                         : "kernel.perf_event_paranoid forbids it to this user";
+      refused.hint = root ? "run the container with CAP_PERFMON and perf_event_open allowed"
+                          : "run it as root, or with CAP_PERFMON";
+      break;
+    case ENOENT:
+    case EOPNOTSUPP:
+    case ENODEV:
+      refused.why = "this machine has no such counter: a virtual machine without a PMU, or another processor";
+      break;
+    case EINVAL:
+      refused.why = "the processor or the kernel does not know this event, or not with these options";
+      break;
+    case EMFILE:
+      refused.why = "too many open files";
+      refused.hint = "ulimit -n";
+      break;
+    case EBUSY:
+      refused.why = "another user holds the counter alone: a profiler, or the NMI watchdog";
+      refused.hint = "sysctl kernel.nmi_watchdog=0 while it is measured";
+      break;
+    default:
+      break;
+  }
+  return refused;
+}
+
+CpuList cpus_online(const std::filesystem::path& root) {
+  const Result<std::string> text = read_file(root / "sys/devices/system/cpu/online", 65536);
+  const std::optional<CpuList> cpus = text ? parse_cpu_list(trim(*text)) : std::nullopt;
+  return cpus && !cpus->empty() ? *cpus : CpuList{0};
+}
+
+std::optional<PerfPages> PerfPages::map(int fd, std::size_t bytes) {
+  void* const pages = ::mmap(nullptr, page_bytes() + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  return pages == MAP_FAILED ? std::nullopt : std::optional(PerfPages(pages, bytes));
+}
+
+PerfPages::PerfPages(PerfPages&& other) noexcept
+    : pages_(std::exchange(other.pages_, nullptr)),
+      bytes_(other.bytes_),
+      lost_(other.lost_),
+      wrapped_(std::move(other.wrapped_)) {}
+
+PerfPages::~PerfPages() {
+  if (pages_ != nullptr) ::munmap(pages_, page_bytes() + bytes_);
+}
+
+void PerfPages::drain(const Record& record) {
+  auto* const page = static_cast<perf_event_mmap_page*>(pages_);
+  const std::byte* const data = static_cast<const std::byte*>(pages_) + page_bytes();
+  const std::uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+  std::uint64_t tail = page->data_tail;
+  while (tail + sizeof(perf_event_header) <= head) {
+    perf_event_header header{};
+    const std::size_t at = tail % bytes_;  // records begin at multiples of 8: a header is never cut
+    std::memcpy(&header, data + at, sizeof header);
+    if (header.size < sizeof header || tail + header.size > head) break;
+    const std::byte* bytes = data + at;
+    if (at + header.size > bytes_) {
+      wrapped_.resize(header.size);
+      std::memcpy(wrapped_.data(), bytes, bytes_ - at);
+      std::memcpy(wrapped_.data() + (bytes_ - at), data, header.size - (bytes_ - at));
+      bytes = wrapped_.data();
+    }
+    if (header.type == PERF_RECORD_LOST && header.size >= sizeof header + 16) {
+      std::uint64_t lost = 0;
+      std::memcpy(&lost, bytes + sizeof header + 8, sizeof lost);
+      lost_ += lost;
+    } else {
+      record(header, {bytes, header.size});
+    }
+    tail += header.size;
+  }
+  __atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
+}
+
+}  // namespace gradsync

@@ -1,0 +1,48 @@
+// The pages that a perf event writes its records into, mapped and read in order.
+#pragma once
+
+#include <linux/perf_event.h>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "src/base/cpu_list.h"
+#include "src/base/file.h"
+
+namespace gradsync {
+
+// -1 and errno. Closed on exec.
+int open_perf_event(perf_event_attr& attributes, int pid, int cpu, int group = -1);
+
+// Why it was refused, and what would help: privileges, a virtual machine without counters, a bad event, too many.
+Error perf_refusal(std::string what, std::string on, int error);
+
+// The online CPUs of the machine whose /sys is below `root`; CPU 0 where it does not say.
+CpuList cpus_online(const std::filesystem::path& root);
+
+class PerfPages {
+ public:
+  // Nothing when the kernel refuses; errno says why (EPERM: the limit of locked memory). `bytes`: a power of two.
+  static std::optional<PerfPages> map(int fd, std::size_t bytes);
+  PerfPages(PerfPages&& other) noexcept;
+  PerfPages& operator=(PerfPages&&) = delete;
+  ~PerfPages();
+
+  // `record`: with its header, valid during the call. PERF_RECORD_LOST is counted and not handed on.
+  using Record = std::function<void(const perf_event_header& header, std::span<const std::byte> record)>;
+  void drain(const Record& record);
+  std::uint64_t lost() const { return lost_; }
+
+ private:
+  PerfPages(void* pages, std::size_t bytes) : pages_(pages), bytes_(bytes) {}
+
+  void* pages_;
+  std::size_t bytes_;
+  std::uint64_t lost_ = 0;
+  std::vector<std::byte> wrapped_;  // a record that the end of the pages cuts in two
+};
+
+}  // namespace gradsync
