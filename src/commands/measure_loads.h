@@ -64,6 +64,6 @@ struct BenchResult {
 Result<BenchResult> measure_loads(const BenchPlan& plan);
 
 // What later runs and other commands take from it.
-std::vector<LoadProfile> load_profiles(const BenchResult& result, const std::string& device);
+std::vector<LoadProfile> load_profiles(const BenchPlan& plan, const BenchResult& result);
 
 }  // namespace gradsync

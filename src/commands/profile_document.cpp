@@ -1,5 +1,6 @@
 // A profile as a report document, and back.
 #include <algorithm>
+#include <cmath>
 #include <ctime>
 
 #include "analyzers/fabric_cost.h"
@@ -17,7 +18,9 @@ constexpr const char* kProfile = "profile";
 constexpr std::string_view kMeasuredAt = "sweep.at", kInterface = "interface", kLoads = "loads";
 const std::vector<std::string> kFitColumns{"operation", "type",     "load",      "from_bytes",
                                            "to_bytes",  "alpha_us", "us_per_mib"};
-const std::vector<std::string> kLoadColumns{"algorithm", "device", "elements", "ms_p10", "ms_p50", "ms_p90"};
+const std::vector<std::string> kLoadColumns{
+    "algorithm",         "device",        "elements",          "ms_p10",     "ms_p50",       "ms_p90", "ranks",
+    "decompress_ms_p10", "decompress_ms", "decompress_ms_p90", "wire_bytes", "ratio_percent"};
 
 std::string fact_of(const Report& report, std::string_view name) {
   const auto found = report.facts.find(std::string(name));
@@ -44,16 +47,49 @@ std::optional<FabricFit> fit_in(const Report& report) {
   return report.command == kProfile ? kept_fit(series->second) : fabric_fit_of(report.series);
 }
 
+// Files of earlier versions have fewer columns: what they do not tell stays unknown.
 std::vector<LoadProfile> loads_of(const Series& series) {
   const SeriesTable rows(series);
   std::vector<LoadProfile> loads;
   for (const auto& row : series.rows) {
     const auto elements = rows.number(row, "elements"), p50 = rows.number(row, "ms_p50");
     if (!elements || !p50) continue;
-    loads.push_back({rows.text(row, "algorithm"), rows.text(row, "device"), static_cast<std::int64_t>(*elements),
-                     rows.number(row, "ms_p10").value_or(*p50), *p50, rows.number(row, "ms_p90").value_or(*p50)});
+    LoadProfile load{rows.text(row, "algorithm"),
+                     rows.text(row, "device"),
+                     static_cast<std::int64_t>(*elements),
+                     rows.number(row, "ms_p10").value_or(*p50),
+                     *p50,
+                     rows.number(row, "ms_p90").value_or(*p50)};
+    const auto decode = rows.number(row, "decompress_ms"), ranks = rows.number(row, "ranks");
+    if (decode && ranks && *ranks >= 1) {
+      load.decompress = LoadTimes{rows.number(row, "decompress_ms_p10").value_or(*decode), *decode,
+                                  rows.number(row, "decompress_ms_p90").value_or(*decode)};
+      load.ranks = static_cast<int>(*ranks);
+    }
+    load.wire_bytes = static_cast<std::int64_t>(rows.number(row, "wire_bytes").value_or(0));
+    load.ratio = rows.number(row, "ratio_percent").value_or(0) / 100;
+    loads.push_back(std::move(load));
   }
   return loads;
+}
+
+Cell known(double value, bool is_known) { return is_known ? Cell(value) : Cell(std::nan("")); }
+
+std::vector<Cell> row_of(const LoadProfile& load) {
+  const LoadTimes decode = load.decompress.value_or(LoadTimes{});
+  const bool decodes = load.decompress.has_value();
+  return {load.algorithm,
+          load.device,
+          load.elements,
+          load.ms_p10,
+          load.ms_p50,
+          load.ms_p90,
+          known(load.ranks, decodes),
+          known(decode.p10, decodes),
+          known(decode.p50, decodes),
+          known(decode.p90, decodes),
+          known(static_cast<double>(load.wire_bytes), load.wire_bytes > 0),
+          known(100 * load.ratio, load.ratio > 0)};
 }
 
 Profile profile_in(const Report& report) {
@@ -120,8 +156,7 @@ std::string profile_to_json(const Profile& profile) {
   }
   if (!profile.loads.empty()) {
     Series& loads = document.series["load_profiles"] = {"load_profiles", kLoadColumns, {}};
-    for (const LoadProfile& load : profile.loads)
-      loads.rows.push_back({load.algorithm, load.device, load.elements, load.ms_p10, load.ms_p50, load.ms_p90});
+    for (const LoadProfile& load : profile.loads) loads.rows.push_back(row_of(load));
   }
   return report_to_json(document);
 }

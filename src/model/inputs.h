@@ -24,11 +24,20 @@ struct FabricFit {
   std::map<std::string, std::vector<FabricSegment>> operations;  // all_reduce, all_gather, …
 };
 
-// Measured time of one reference compressor on one device at one size.
+struct LoadTimes {
+  double p10 = 0, p50 = 0, p90 = 0;  // ms
+};
+
+// Measured time of one reference compressor on one device at one size. ms_* is the half that the load is about:
+// compression, of decoders and servers decompression. What an older measurement does not tell is absent, or 0.
 struct LoadProfile {
   std::string algorithm, device;
   std::int64_t elements = 0;
   double ms_p10 = 0, ms_p50 = 0, ms_p90 = 0;
+  std::optional<LoadTimes> decompress{};  // of the payloads of `ranks` ranks, into one sum
+  int ranks = 0;
+  std::int64_t wire_bytes = 0;  // one payload
+  double ratio = 0;             // share of the elements that selections send
 };
 
 // A name pattern (ECMAScript regex) and what it stands for: compress, decompress, comm, forward, backward, optimizer,

@@ -5,6 +5,7 @@
 
 #include "analyzers/analyzers.h"
 #include "analyzers/closed_form.h"
+#include "analyzers/load_cost.h"
 #include "src/model/series_table.h"
 
 namespace gradsync {
@@ -110,6 +111,54 @@ TEST_CASE("a compressor that is slower than the wire never wins; a cast has no l
   CHECK(casts.number(casts.rows()[0], "min_bytes") == 4.0 * (1 << 24));
   CHECK_FALSE(casts.number(casts.rows()[0], "max_ranks"));
   CHECK_FALSE(casts.number(casts.rows()[1], "min_bytes"));  // against fp16 it saves nothing
+}
+
+// 1e6 elements, one millisecond to compress, two for the payloads of four ranks.
+LoadProfile profile(const std::string& algorithm, std::int64_t wire_bytes, double ratio) {
+  return {algorithm, "cpu", 1 << 20, 0.9, 1, 1.4, LoadTimes{1.6, 2, 3}, 4, wire_bytes, ratio};
+}
+
+TEST_CASE("a load between and beyond the sizes that were measured") {
+  const LoadCurve load({{"cast16", "cpu", 1000, 1, 2, 4}, {"cast16", "cpu", 100'000, 10, 20, 40}}, "cast16", "cpu");
+  CHECK(load.own_ms(10'000) == doctest::Approx(std::sqrt(40)));
+  CHECK(load.own_ms(10) == 2);        // never below the smallest
+  CHECK(load.own_ms(200'000) == 40);  // as many again
+  CHECK(load.own_ms(1000, 0) == 1);
+  CHECK(load.own_ms(1000, 1) == 4);
+  CHECK_FALSE(load.decode_ms(1000, 4));  // an old profile
+  CHECK(load.both_ms(1000, 4) == 2);
+  CHECK(load.wire_bytes(1000) == 2000);
+}
+
+TEST_CASE("decoding grows with the payloads that are gathered, not with those that were summed") {
+  const LoadCurve topk({profile("topk_select", 8 * 20'972, 0.02)}, "topk_select", "cpu");
+  CHECK(topk.decode_ms(1 << 20, 16) == 8);
+  CHECK(topk.both_ms(1 << 20, 16) == 9);
+  CHECK(topk.wire_bytes(1 << 21) == 2 * 8 * 20'972);  // the share of the profile, not an assumed one
+  CHECK(LoadCurve({profile("topk_select", 0, 0.02)}, "topk_select", "cpu").wire_bytes(1e6) == doctest::Approx(16e4));
+  const LoadCurve cast({profile("cast16", 2 << 20, 0)}, "cast16", "cpu");
+  CHECK(cast.decode_ms(1 << 20, 16) == 0.5);
+}
+
+TEST_CASE("factors travel twice and grow with the root; a server's link carries every push and pull") {
+  const LoadCurve factors({profile("powersgd", 32 << 10, 0)}, "powersgd", "cpu");
+  CHECK(factors.wire_bytes(4 << 20) == 2 * (32 << 10));
+  const FabricFit fit = ring(8);
+  CHECK(*exchange_us(fit, Travel::factors, 1e6) == doctest::Approx(2 * (70 + 1.75e-4 * 5e5)));
+  CHECK(*exchange_us(fit, Travel::served, 1e6) == doctest::Approx(2 * (5 + 8 * 100)));
+  CHECK(closed_exchange_us(fit, Travel::served, 1e6, 16) == doctest::Approx(2 * (5 + 16 * 100)));
+  CHECK_FALSE(exchange_us(fit, Travel::factors, 100));  // more than four times below the sweep
+}
+
+TEST_CASE("rows for factors, reconstruction and a server; a decoder's time is its decoding") {
+  const Conclusions found = table_of(ring(8), {profile("powersgd", 32 << 10, 0), profile("scatter", 8 << 13, 0.01),
+                                               profile("param_server", 4 << 20, 0)});
+  const SeriesTable table(found.series.at("break_even"));
+  REQUIRE(table.rows().size() == 6);
+  CHECK(table.text(table.rows()[0], "algorithm") == "param_server");
+  CHECK_FALSE(table.number(table.rows()[0], "min_bytes"));  // eight dense pushes over one link
+  CHECK(table.text(table.rows()[2], "algorithm") == "powersgd");
+  CHECK(LoadCurve({profile("scatter", 8 << 13, 0.01)}, "scatter", "cpu").both_ms(1 << 20, 8) == 4);
 }
 
 TEST_CASE("no table without loads, without a fabric, or without its all-reduce") {

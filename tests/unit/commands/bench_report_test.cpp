@@ -49,12 +49,16 @@ TEST_CASE("one size: medians with their spread; a decoder is told by its decompr
   CHECK(report.verdict.text == "2 loads do what they say: 1 checks passed.");
   CHECK(bench_status(result) == exit_status::kDone);
 
-  const std::vector<LoadProfile> profiles = load_profiles(result, "cpu");
+  const std::vector<LoadProfile> profiles = load_profiles({.ranks = 2}, result);
   REQUIRE(profiles.size() == 2);
   CHECK(profiles[1].algorithm == "scatter");
   CHECK(profiles[1].elements == 1'000'000);
   CHECK(profiles[1].ms_p50 == 5);
   CHECK(profiles[1].ms_p90 == doctest::Approx(5.5));
+  CHECK(profiles[0].decompress->p50 == 5);
+  CHECK(profiles[0].ranks == 2);
+  CHECK(profiles[0].wire_bytes == 1000);
+  CHECK(profiles[0].ratio == 0.01);
 }
 
 TEST_CASE("buckets of a step add up, and have no quantiles") {

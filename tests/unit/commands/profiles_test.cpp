@@ -74,7 +74,8 @@ const Coverage* about_profile(const Inputs& inputs) {
 
 TEST_CASE("a profile comes back as it was written") {
   Profile profile = two_ranks();
-  profile.loads = {{"topk_select", "cpu", 1 << 20, 1.5, 1.75, 2.5}};
+  profile.loads = {{"topk_select", "cpu", 1 << 20, 1.5, 1.75, 2.5},
+                   {"scatter", "cpu", 1 << 20, 1, 2, 3, LoadTimes{1, 2, 3}, 4, 83888, 0.01}};
   profile.measured_at["loads"] = kNoon + 1;
   const Result<Profile> read = profile_from_json(profile_to_json(profile), "p.json");
   REQUIRE(read);
@@ -84,6 +85,12 @@ TEST_CASE("a profile comes back as it was written") {
   CHECK(second.from_bytes == 131072);
   CHECK(second.beta_us_per_byte == 0.00025);
   CHECK(read->loads[0].ms_p50 == 1.75);
+  CHECK_FALSE(read->loads[0].decompress);
+  CHECK(read->loads[0].wire_bytes == 0);
+  CHECK(read->loads[1].decompress->p90 == 3);
+  CHECK(read->loads[1].ranks == 4);
+  CHECK(read->loads[1].wire_bytes == 83888);
+  CHECK(read->loads[1].ratio == 0.01);
 }
 
 TEST_CASE("the report of a sweep is a profile: of floats, without load, where the fit is close to the times") {
