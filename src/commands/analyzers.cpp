@@ -30,6 +30,7 @@ std::vector<std::unique_ptr<Analyzer>> all_analyzers() {
   analyzers.push_back(make_host_pressure());
   analyzers.push_back(make_host_join());
   analyzers.push_back(make_nic_pressure());
+  analyzers.push_back(make_ab());
   return analyzers;
 }
 
