@@ -16,11 +16,11 @@ struct Counts {
   Nanoseconds late = 0;
 };
 
-// Step that counts for a moment: nothing in the warm-up. Of a trace without steps all is one.
+// Step that counts for a moment: nothing in the warm-up, nothing of an experiment's other side. Of a trace without steps all is one.
 std::optional<std::size_t> slot_of(const RankTimeline& rank, Nanoseconds time) {
   if (rank.steps.empty()) return 0;
   const auto step = rank.step_at(time);
-  return step && !rank.steps[*step].warm_up ? step : std::nullopt;
+  return step && !rank.steps[*step].warm_up && rank.steps[*step].variant == 0 ? step : std::nullopt;
 }
 
 }  // namespace

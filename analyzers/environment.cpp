@@ -13,7 +13,7 @@ namespace gradsync {
 namespace {
 
 // Facts of a process that are the run's when all ranks agree.
-constexpr std::array<std::string_view, 15> kJoined{"backend",
+constexpr std::array<std::string_view, 20> kJoined{"backend",
                                                    "device",
                                                    "torch",
                                                    "python",
@@ -27,7 +27,12 @@ constexpr std::array<std::string_view, 15> kJoined{"backend",
                                                    "ddp.parameters",
                                                    "ddp.gradient_bytes",
                                                    "deep",
-                                                   "budget.dropped"};
+                                                   "budget.dropped",
+                                                   "ab.state",
+                                                   "ab.with",
+                                                   "ab.schedule",
+                                                   "ab.bypassed_passes",
+                                                   "net_namespace"};
 
 struct End {
   std::int64_t pid = 0, step = -1, last_ns = 0, clean = 0;

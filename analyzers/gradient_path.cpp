@@ -192,7 +192,7 @@ GradientPath find_gradient_path(const RankTimeline& rank, const Inputs&) {
   std::map<Place, Wire> wires;
   std::int64_t steps = 0;
   for (const StepSpan& step : rank.steps) {
-    if (step.warm_up) continue;
+    if (step.warm_up || step.variant != 0) continue;
     ++steps;
     const RankTimeline::Range range = rank.beginning_in(step.interval());
     for (std::size_t i = range.first; i < range.last; ++i) {

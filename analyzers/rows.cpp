@@ -52,7 +52,8 @@ struct Counted {
   double scale = 1;        // plain step ÷ the window's step, medians
 
   bool holds(const StepRow& row) const {
-    return row[StepColumn::warm_up] == 0 && (!on_device || row[StepColumn::on_device] != 0) &&
+    return row[StepColumn::warm_up] == 0 && row[StepColumn::variant] == 0 &&
+           (!on_device || row[StepColumn::on_device] != 0) &&
            (deep ? row[StepColumn::deep] != 0 : row[StepColumn::deep] == 0);
   }
 };
@@ -63,7 +64,7 @@ std::map<std::int64_t, Counted> counted_by_rank(const Series& table) {
   std::set<std::int64_t> plain_device;
   for (const auto& cells : table.rows) {
     const StepRow row(cells);
-    if (row[StepColumn::warm_up] != 0) continue;
+    if (row[StepColumn::warm_up] != 0 || row[StepColumn::variant] != 0) continue;
     const bool on_device = row[StepColumn::on_device] != 0, deep = row[StepColumn::deep] != 0;
     const std::int64_t rank = row[StepColumn::rank];
     ranks[rank].on_device |= on_device;

@@ -63,6 +63,42 @@ Ranked rank_together(std::span<const double> first, std::span<const double> seco
   return ranked;
 }
 
+// P(W <= w) for the doubled sum w of the ranks with a positive sign; `doubled_ranks` are 2, 4, … without ties.
+std::vector<double> signed_rank_distribution(std::span<const std::size_t> doubled_ranks) {
+  std::vector<double> share{1};
+  for (const std::size_t rank : doubled_ranks) {
+    std::vector<double> next(share.size() + rank, 0.0);
+    for (std::size_t w = 0; w < share.size(); ++w) {
+      next[w] += share[w] / 2;
+      next[w + rank] += share[w] / 2;
+    }
+    share = std::move(next);
+  }
+  std::partial_sum(share.begin(), share.end(), share.begin());
+  return share;
+}
+
+double signed_rank_p(std::span<const double> differences) {
+  std::vector<double> sorted;
+  for (const double value : differences)
+    if (value != 0) sorted.push_back(value);
+  std::sort(sorted.begin(), sorted.end(), [](double a, double b) { return std::abs(a) < std::abs(b); });
+  std::vector<std::size_t> doubled_ranks;
+  std::size_t positive = 0;
+  for (std::size_t begin = 0; begin < sorted.size();) {
+    std::size_t end = begin;
+    while (end < sorted.size() && std::abs(sorted[end]) == std::abs(sorted[begin])) ++end;
+    for (std::size_t i = begin; i < end; ++i) {
+      doubled_ranks.push_back(begin + 1 + end);
+      if (sorted[i] > 0) positive += begin + 1 + end;
+    }
+    begin = end;
+  }
+  const std::vector<double> at_most = signed_rank_distribution(doubled_ranks);
+  const std::size_t mirrored = at_most.size() - 1 - positive;  // the distribution is symmetric
+  return std::min(1.0, 2 * at_most[std::min(positive, mirrored)]);
+}
+
 double choose(std::size_t n, std::size_t k) {
   double ways = 1;
   for (std::size_t i = 1; i <= k; ++i) ways = ways * static_cast<double>(n - k + i) / static_cast<double>(i);
@@ -124,6 +160,23 @@ std::optional<Shift> hodges_lehmann(std::span<const double> a, std::span<const d
   while (k + 1 < half && 1 - tail[k + 2] <= 0.05) ++k;
   return Shift{count % 2 == 1 ? differences[half] : (differences[half - 1] + differences[half]) / 2, differences[k],
                differences[count - 1 - k]};
+}
+
+std::optional<PairedShift> signed_rank(std::span<const double> differences) {
+  if (differences.empty()) return std::nullopt;
+  std::vector<double> means;  // of every pair, and of every value with itself
+  for (std::size_t i = 0; i < differences.size(); ++i)
+    for (std::size_t j = i; j < differences.size(); ++j) means.push_back((differences[i] + differences[j]) / 2);
+  std::sort(means.begin(), means.end());
+  std::vector<std::size_t> doubled_ranks;
+  for (std::size_t i = 1; i <= differences.size(); ++i) doubled_ranks.push_back(2 * i);
+  const std::vector<double> at_most = signed_rank_distribution(doubled_ranks);
+  const std::size_t count = means.size(), half = count / 2;
+  // The middle is below means[k] when at most k of them are below it: P(W <= k).
+  std::size_t k = 0;
+  while (k + 1 < half && at_most[2 * (k + 1)] <= 0.05) ++k;
+  const double middle = count % 2 == 1 ? means[half] : (means[half - 1] + means[half]) / 2;
+  return PairedShift{{middle, means[k], means[count - 1 - k]}, signed_rank_p(differences)};
 }
 
 std::vector<double> holm_adjusted(std::span<const double> p_values) {

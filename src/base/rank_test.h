@@ -25,6 +25,16 @@ struct Shift {
 };
 std::optional<Shift> hodges_lehmann(std::span<const double> a, std::span<const double> b);
 
+// Wilcoxon's signed ranks of paired differences: is their middle zero? Exact: over all ways to give these ranks their
+// signs (mid-ranks where magnitudes are tied), so it is a permutation test and asks for symmetry alone. Zeros are
+// dropped from the test, not from the estimate: the median of all pairwise means, and the order statistics of them that
+// bound it with 90 % confidence (the extremes where the sample is too small for that). Nothing for an empty sample.
+struct PairedShift {
+  Shift shift;
+  double p = 1;  // two-sided
+};
+std::optional<PairedShift> signed_rank(std::span<const double> differences);
+
 // Holm's step-down adjustment: p-values that may each be held against the level of the whole family. Order is kept.
 std::vector<double> holm_adjusted(std::span<const double> p_values);
 

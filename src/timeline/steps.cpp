@@ -24,6 +24,7 @@ std::vector<StepSpan> spans_of(const RankTimeline& rank, Kind kind, Source sourc
     if (kind == Kind::step) {
       step.variant = static_cast<std::uint32_t>(event.group);
       step.deep = event.has(kFlagDeep);
+      step.ab_block = rank.integer(event, "ab_block");
     }
     steps.push_back(step);
   }

@@ -18,6 +18,16 @@ struct Line {
   Fields fields;
 };
 
+// "of several words" up to the next quotation mark.
+std::string value_of(std::string value, std::istringstream& words) {
+  if (!value.starts_with('"')) return value;
+  value.erase(0, 1);
+  if (value.ends_with('"')) return value.substr(0, value.size() - 1);
+  std::string rest;
+  std::getline(words, rest, '"');
+  return value + rest;
+}
+
 Line split(const std::string& text) {
   std::istringstream words(text);
   Line line;
@@ -27,7 +37,7 @@ Line split(const std::string& text) {
     if (equals == std::string::npos)
       line.positional.push_back(word);
     else
-      line.fields[word.substr(0, equals)] = word.substr(equals + 1);
+      line.fields[word.substr(0, equals)] = value_of(word.substr(equals + 1), words);
   }
   return line;
 }

@@ -1,7 +1,7 @@
 // Events written as text, so that a test's input can be read on one screen. One line an event; times in µs:
 //
 //   process host=node0 pid=100 clean=1 self_us=50        starts a process; facts follow
-//   fact rank=0
+//   fact rank=0 ab.state="off: it has spaces"
 //   step 0 1000..51000 deep=1 variant=0                  Kind::step, its number first
 //   range backward 1000..13000 name=net lane=1           Kind::range by phase (none for no phase); compute_end_us=9000
 //                                                        becomes the attribute compute_end_ns

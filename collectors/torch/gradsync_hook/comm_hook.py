@@ -1,4 +1,4 @@
-"""The user's DDP communication hook: wrapped, never replaced, so the job's numbers stay the job's own.
+"""The user's DDP communication hook: wrapped, so the job's numbers stay the job's own (but see `ab` for run --ab).
 
     hook(state, bucket) ── range, phase compress ──▶ future ── callbacks added inside it: range, phase decompress
 
@@ -7,7 +7,7 @@ wrapper. Pickle finds the user's function in DDP, not ours.
 """
 import functools
 
-from . import activation, call_site, known_hooks, vocabulary as v
+from . import ab, activation, call_site, known_hooks, vocabulary as v
 from .backward import Pass
 from .behaviour import behaviour
 from .coverage import coverage
@@ -34,7 +34,7 @@ def _wrap_register(original):
         hook = wrapper = None
         try:
             hook = kwargs["hook"] if "hook" in kwargs else args[1]
-            wrapper = _observed(hook, kwargs["state"] if "state" in kwargs else args[0])
+            wrapper = _observed(self, hook, kwargs["state"] if "state" in kwargs else args[0])
             if wrapper is not None:
                 args, kwargs = _with_hook(wrapper, args, kwargs)
         except IndexError:  # torch complains about its missing arguments itself
@@ -64,7 +64,7 @@ def _show_the_users(ddp, wrapper, hook):
         hooks[:] = [(hook if entry[0] is wrapper else entry[0],) + tuple(entry[1:]) for entry in hooks]
 
 
-def _observed(hook, hook_state):
+def _observed(ddp, hook, hook_state):
     """A function that times `hook`, or None when it has to stay as it is."""
     if not state.trains():
         return None
@@ -73,12 +73,13 @@ def _observed(hook, hook_state):
     if not hasattr(hook, "__name__") or not hasattr(hook, "__qualname__"):
         activation.tell("hook.name", type(hook).__qualname__)
         activation.tell("hook.wrapped", "no: a %s has no name" % type(hook).__qualname__)
+        ab.cannot("the hook has no name, so DDP refuses a wrapper of it")
         return None
     activation.tell("hook.name", hook.__qualname__)
     activation.tell("hook.wrapped", "yes")
     plain = known_hooks.iterations_before_compression(hook_state)
     start = _Start(kind, hook_state, plain)
-    return _wrap_hook(hook, start)
+    return _wrap_hook(hook, start, ab.begin(ddp, plain or 0))
 
 
 class _Start:
@@ -126,7 +127,7 @@ class _Buckets:
 
     def _ask(self, bucket):
         tensor = bucket.buffer() if hasattr(bucket, "buffer") else bucket.get_tensor()
-        index = bucket.index() if hasattr(bucket, "index") else bucket.get_index()
+        index = _index(bucket)
         size = tensor.numel() * tensor.element_size()
         if index == 0:
             del self.sizes[:]
@@ -135,13 +136,15 @@ class _Buckets:
         return index, size
 
 
-def _wrap_hook(hook, start):
+def _wrap_hook(hook, start, experiment):
     name = EventName(v.RANGE, v.COMPRESS, hook.__qualname__)
     site = call_site.of_function(hook)
     buckets = _Buckets()
 
     @functools.wraps(hook)
     def observed_hook(hook_state, bucket):
+        if experiment is not None and experiment.at_bucket(_index(bucket)):   # also when we no longer observe
+            return experiment.replace(bucket)
         if not state.on:
             return hook(hook_state, bucket)
         started = clock()
@@ -163,6 +166,10 @@ def _wrap_hook(hook, start):
             state.library.end(event)
 
     return observed_hook
+
+
+def _index(bucket):
+    return bucket.index() if hasattr(bucket, "index") else bucket.get_index()
 
 
 def _begin(name, site, index, size):
@@ -217,6 +224,7 @@ def _wrap_builtin(original):
             if state.trains():
                 activation.tell("hook.kind", "builtin:" + str(comm_hook_type).rpartition(".")[2])
                 activation.tell("hook.name", str(comm_hook_type))
+                ab.cannot("a built-in hook runs in C++ and cannot be left out")
                 if str(comm_hook_type).rpartition(".")[2] != "ALLREDUCE":
                     activation.tell("hook.start_step", max(steps.number, 0))
         except Exception as error:

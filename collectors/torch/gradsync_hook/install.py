@@ -6,7 +6,7 @@ does train, so that an interpreter that merely computes runs torch as it is.
 import os
 import sys
 
-from . import (activation, backward, budget, call_site, collectives, comm_hook, compiler, completion, data_loading, ddp,
+from . import (ab, activation, backward, budget, call_site, collectives, comm_hook, compiler, completion, data_loading, ddp,
                group_hooks, host_sync, leaving, optimizer, user_profiler, window)
 from .patches import patches
 from .state import state
@@ -27,6 +27,7 @@ def at_import():
             ("collectives", lambda: collectives.install(torch)),
             ("ddp", lambda: ddp.install(torch)),
             ("comm_hook", lambda: comm_hook.install(torch)),
+            ("ab", lambda: _wants_experiment() and _prepare_experiment(torch, windows)),
             ("optimizer", lambda: optimizer.install(torch)),
             ("backward", lambda: backward.install(torch)),
             ("host_sync", lambda: host_sync.install(torch)),
@@ -74,3 +75,13 @@ def _range(text):
 
 def _wants_torch_profiler():
     return os.environ.get("GSD_DEEP", "auto") in ("auto", "torch")
+
+
+def _wants_experiment():
+    return bool(os.environ.get("GSD_AB"))
+
+
+def _prepare_experiment(torch, windows):
+    ab.install(torch, os.environ["GSD_AB"])
+    if windows is not None:
+        windows.most = 1   # blocks of an experiment are no change of the job's behaviour

@@ -22,6 +22,7 @@ class Steps:
     def __init__(self):
         self.budget = None         # f(steps, self ns, step ns) every BUDGET_STEPS outside profiler windows
         self.window = None         # deep profiler windows: begins_deep(number), at_step(number)
+        self.experiment = None     # f() → (variant, block it counts in or None) of the step that begins; run --ab
         self.look = None           # f(number) → number of the step at whose beginning it wants to be called next
         self.first, self.last = 0, None   # GSD_STEPS: first <= recorded < last
         self.reset()
@@ -85,7 +86,10 @@ class Steps:
         self.boundary = boundary
         state.on = state.armed and self.first <= self.number and (self.last is None or self.number < self.last)
         self.deep = int(self.window is not None and self.window.begins_deep(self.number))
-        self.record = state.library.step(boundary, 0, self.deep)
+        variant, block = (0, None) if self.experiment is None else self.experiment()
+        self.record = state.library.step(boundary, variant, self.deep)
+        if block is not None:
+            state.library.attr_int(self.record, state.library.string("ab_block"), block)
         if self.window is not None:
             self.window.at_step(self.number)
         if self.number >= self.next_look:

@@ -24,6 +24,7 @@ class Windows:
     def __init__(self, recording, first_step):
         self.recording = recording
         self.first_step = first_step
+        self.most = MOST_WINDOWS
         self.reset()
 
     def reset(self):
@@ -42,7 +43,7 @@ class Windows:
 
     def at_step(self, number):
         """The step `number` has just begun."""
-        if self.running is None and self.due is None and self.count >= MOST_WINDOWS:
+        if self.running is None and self.due is None and self.count >= self.most:
             return
         started = clock()
         step = behaviour.take_step()
@@ -54,7 +55,7 @@ class Windows:
         elif self._may_open() and number >= self.due:
             if thread == self.owner:
                 self._open(number)
-        elif self.due is None and self.count < MOST_WINDOWS:
+        elif self.due is None and self.count < self.most:
             reason = behaviour.judge(step)
             if reason:
                 self.reason = reason
@@ -97,7 +98,7 @@ class Windows:
         """Torch did not let us open it; no window is tried again."""
         activation.tell("deep", "skipped: %s: %s" % (type(error).__name__, error))
         running, self.running = self.running, None
-        self.count = MOST_WINDOWS
+        self.count = self.most
         if running is not None:
             running.abandon()
 

@@ -12,6 +12,7 @@ PROCESS = 2 ** 64 - 1
 
 Event = collections.namedtuple(
     "Event", "reference kind phase source flags lane step name start end correlation bytes group sequence attributes")
+# group: label of the communicator; of steps the variant, a number
 
 
 class Spool:
@@ -47,7 +48,8 @@ class Spool:
 
     def _event(self, reference, f, attributes):
         return Event(reference, KINDS[f[0]], PHASES[f[1]], f[2], f[3], f[4], f[5] if f[5] != 2 ** 32 - 1 else None,
-                     self.strings.get(f[6], "?"), f[7], f[8], f[9], f[10], self.strings.get(f[11], "?"), f[12],
+                     self.strings.get(f[6], "?"), f[7], f[8], f[9], f[10],
+                     f[11] if f[0] == KINDS.index("step") else self.strings.get(f[11], "?"), f[12],
                      attributes.get(reference, {}))
 
     def _records(self):

@@ -84,6 +84,28 @@ TEST_CASE("Hodges-Lehmann: the median of the differences, within order statistic
   CHECK_FALSE(hodges_lehmann(Sample{}, many));
 }
 
+TEST_CASE("signed ranks: exact against the table of all sign patterns, ties as mid-ranks, zeros dropped") {
+  CHECK(signed_rank(Sample{1, 2, 3, 4, 5, 6, 7, 8, 9, 10})->p == doctest::Approx(2.0 / 1024));
+  // W- = 1 + 3 = 4 of 8 values: seven patterns of 256 are as small (0 1 2 3 1+2 4 1+3), two-sided
+  CHECK(signed_rank(Sample{-1, 2, -3, 4, 5, 6, 7, 8})->p == doctest::Approx(2 * 7.0 / 256));
+  // mid-ranks 1.5 1.5 3 4: W- = 1.5, of 16 patterns those with 0 and the two with 1.5
+  CHECK(signed_rank(Sample{-1, 1, 2, 3})->p == doctest::Approx(2 * 3.0 / 16));
+  CHECK(signed_rank(Sample{0, 0, 5})->p == 1);
+  CHECK_FALSE(signed_rank(Sample{}));
+}
+
+TEST_CASE("signed ranks: the median of the pairwise means, between those that bound it with 90 %") {
+  const PairedShift three = *signed_rank(Sample{1, 2, 6});  // 1 1.5 2 3.5 4 6
+  CHECK(three.shift.estimate == doctest::Approx(2.75));
+  CHECK(three.shift.p05 == doctest::Approx(1));
+  CHECK(three.shift.p95 == doctest::Approx(6));
+  // ten values: P(W <= 10) is 4.2 %, so the eleventh mean from either end: 1 1.5 2 2 2.5 2.5 3 3 3 3.5 3.5
+  const PairedShift ten = *signed_rank(Sample{1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
+  CHECK(ten.shift.estimate == doctest::Approx(5.5));
+  CHECK(ten.shift.p05 == doctest::Approx(3.5));
+  CHECK(ten.shift.p95 == doctest::Approx(7.5));
+}
+
 TEST_CASE("Holm: step down, never above one, never falling") {
   const std::vector<double> adjusted = holm_adjusted(Sample{0.01, 0.04, 0.03, 0.5});
   CHECK(adjusted[0] == doctest::Approx(0.04));
