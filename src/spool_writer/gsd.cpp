@@ -5,10 +5,13 @@
 
 #include "src/spool_writer/kernel.h"
 #include "src/spool_writer/lane.h"
+#include "src/spool_writer/step_listener.h"
 #include "src/spool_writer/strings.h"
 #include "src/spool_writer/write_event.h"
 
 using namespace gradsync::spool;
+
+gradsync::spool::StepListener gradsync::spool::g_step_listener = nullptr;
 
 namespace {
 
@@ -78,7 +81,8 @@ void gsd_fact(const char* key, const char* value) {
 uint64_t gsd_step(int64_t boundary_ns, uint32_t variant, uint32_t deep) {
   ProcessState* process = g_process;
   if (process == nullptr) return kNoEvent;
-  add_relaxed(&process->step_plus_one, 1u);
+  const uint32_t number = add_relaxed(&process->step_plus_one, 1u);
+  if (const StepListener listener = load_acquire(&g_step_listener)) deep |= listener(number);
   const What what{Kind::step, Phase::none, Source::torch_hook, deep != 0 ? kFlagDeep : uint8_t{0}, 0};
   const uint64_t opened = write_event(t_lane, what, 0, GSD_WHERE(variant, 0), [=] { return Span{boundary_ns, 0}; });
   const uint64_t closed = swap(&process->open_step, opened);

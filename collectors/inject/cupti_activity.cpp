@@ -1,0 +1,348 @@
+#include "collectors/inject/cupti_activity.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "collectors/inject/cupti_buffers.h"
+#include "collectors/inject/cupti_conflict.h"
+#include "collectors/inject/cupti_events.h"
+#include "collectors/inject/cupti_session.h"
+#include "src/spool_writer/atomics.h"
+#include "src/spool_writer/gsd.h"
+#include "src/spool_writer/kernel.h"
+#include "src/spool_writer/old_glibc.h"
+#include "src/spool_writer/process_state.h"
+#include "src/spool_writer/step_listener.h"
+
+namespace gradsync::cupti {
+namespace {
+
+enum class Stage : uint32_t { idle, waiting, open, off };
+
+constexpr int64_t kSecondNs = 1'000'000'000;
+constexpr int64_t kSlackNs = kSecondNs;                   // records of work that was launched before the window opened
+constexpr int64_t kAheadNs = 1'000'000;                   // times on the device are interpolated
+constexpr uint32_t kDrainRounds = 3;                      // seconds after a window in which its last records come
+constexpr uint32_t kManyFull = BufferPool::kBuffers / 4;  // the reader is woken before its second is over
+constexpr size_t kLargestRecord = 224;
+// A job whose steps nobody reports is watched for a while by the clock.
+constexpr int64_t kUnsteppedAfterNs = 10 * kSecondNs, kUnsteppedForNs = 5 * kSecondNs;
+
+// Zero until begin(). A forked child inherits it, with a process id that is not its own: nothing is done there.
+struct Collector {
+  Session session;
+  BufferPool pool;
+  EventWriter writer;
+  Plan plan;
+  Stage stage;
+  uint32_t process;
+  uint32_t changing;  // 1 = a thread opens or closes
+  uint32_t reading;   // 1 = a thread reads buffers
+  uint32_t wake;      // changes when the reader has something to do
+  uint32_t drain;     // rounds in which it still flushes after a window
+  uint32_t leaving;
+  uint32_t unstepped;  // 1 = opened by the clock
+  int64_t began_ns, opened_ns;
+  uint64_t window;
+  uint64_t requests, requests_before;
+  uint64_t bad, discarded, overhead_ns, cost_ns;
+  const char* state;  // what the fact "cupti" says
+  bool told;
+  char why[256];
+};
+Collector g_collector;
+
+bool is_ours() { return g_collector.process != 0 && g_collector.process == spool::process_id(); }
+
+// Held for as long as CUPTI needs to switch on or off. Who finds it taken does without.
+class Turn {
+ public:
+  explicit Turn(uint32_t& word) : word_(word), taken_(spool::replace(&word, 0u, 1u)) {}
+  ~Turn() {
+    if (taken_) spool::store_release(&word_, 0u);
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  bool taken() const { return taken_; }
+
+ private:
+  uint32_t& word_;
+  bool taken_;
+};
+
+void wake_reader() {
+  spool::add_relaxed(&g_collector.wake, 1u);
+  syscall(SYS_futex, &g_collector.wake, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
+// --- what CUPTI calls, on any thread ---
+
+void requested(uint8_t** buffer, size_t* bytes, size_t* most_records) {
+  const BufferPool::Lent lent = g_collector.pool.lend();
+  *buffer = lent.bytes;
+  *bytes = lent.size;
+  *most_records = 0;
+  spool::add_relaxed(&g_collector.requests, uint64_t{1});
+}
+
+void completed(Context, uint32_t, uint8_t* buffer, size_t, size_t valid_bytes) {
+  const BufferPool::Returned returned = g_collector.pool.take_back(buffer, valid_bytes);
+  if (returned == BufferPool::Returned::discarded)
+    spool::add_relaxed(&g_collector.discarded, uint64_t{(valid_bytes + kLargestRecord - 1) / kLargestRecord});
+  if (returned == BufferPool::Returned::kept && g_collector.pool.full() >= kManyFull) wake_reader();
+}
+
+// --- what the report is told ---
+
+// Only where a spool is open or the process trains: one that merely starts CUDA shall not leave a recording.
+void tell() {
+  if (g_collector.told || g_collector.state == nullptr) return;
+  g_collector.told = true;
+  gsd_fact("cupti", g_collector.state);
+  const Library& library = g_collector.session.library();
+  if (library.version == 0) return;
+  char version[16];
+  snprintf(version, sizeof version, "%u", library.version);
+  gsd_fact("cupti.version", version);
+  if (library.path[0] != 0) gsd_fact("cupti.library", library.path);
+  gsd_fact("cupti.clock", g_collector.session.stamps_monotonic() ? "CLOCK_MONOTONIC" : "measured offset");
+}
+
+void say(const char* state) {
+  g_collector.state = state;
+  g_collector.told = false;
+}
+
+void refuse(const char* state) {
+  say(state);
+  spool::store_release(&g_collector.stage, Stage::off);
+}
+
+// --- reading ---
+
+void read_buffer(const BufferPool::Full& full, int64_t offset_ns) {
+  const ClockWindow clock{offset_ns, g_collector.opened_ns - kSlackNs, spool::now() + kAheadNs};
+  ActivityRecord* record = nullptr;
+  Activity activity;
+  while ((record = g_collector.session.next(full.bytes, full.valid_bytes, record)) != nullptr) {
+    switch (decode(record, clock, activity)) {
+      case Decoded::event:
+        g_collector.writer.write(activity);
+        break;
+      case Decoded::overhead:
+        g_collector.overhead_ns += static_cast<uint64_t>(activity.end_ns - activity.start_ns);
+        break;
+      case Decoded::bad:
+        ++g_collector.bad;
+        break;
+      case Decoded::ignored:
+        break;
+    }
+  }
+}
+
+bool read_all() {
+  const Turn turn(g_collector.reading);
+  if (!turn.taken()) return false;
+  const int64_t began = spool::now();
+  const int64_t offset_ns = g_collector.session.offset_ns();
+  for (BufferPool::Full full = g_collector.pool.take_full(); full.bytes != nullptr;
+       full = g_collector.pool.take_full()) {
+    read_buffer(full, offset_ns);
+    g_collector.pool.give_back(full);
+  }
+  write_loss(g_collector.bad, "CUPTI records whose times cannot be");
+  g_collector.bad = 0;
+  write_loss(spool::swap(&g_collector.discarded, uint64_t{0}), "CUPTI records for which no buffer was free, at least");
+  write_loss(g_collector.session.dropped(nullptr, 0), "CUPTI records that CUPTI dropped");
+  if (g_collector.plan.watch != Watch::windows) gsd_self_ns(static_cast<uint64_t>(spool::now() - began));
+  return true;
+}
+
+// --- on and off; with the turn taken ---
+
+void open() {
+  g_collector.opened_ns = spool::now();
+  g_collector.requests_before = spool::load_relaxed(&g_collector.requests);
+  g_collector.overhead_ns = 0;
+  if (const Status status = g_collector.session.enable(requested, completed, g_collector.plan.watch)) {
+    snprintf(g_collector.why, sizeof g_collector.why, "unavailable: CUPTI answers %d%s", status,
+             status == Statuses::several_subscribers       ? ", another profiler holds it"
+             : status == Statuses::insufficient_privileges ? ", profiling is reserved to the administrator"
+             : status == Statuses::not_initialized         ? ", it does not fit the driver"
+                                                           : "");
+    refuse(g_collector.why);
+    return tell();
+  }
+  spool::store_release(&g_collector.stage, Stage::open);
+  g_collector.window =
+      gsd_begin(GSD_WHAT(spool::Kind::window, 0, spool::Source::cupti, 0, gsd_string("cupti_window", -1)), 0, 0);
+  say("collected");
+  tell();
+  g_collector.cost_ns = static_cast<uint64_t>(spool::now() - g_collector.opened_ns);
+  wake_reader();
+}
+
+void close() {
+  const int64_t began = spool::now();
+  g_collector.session.disable();
+  spool::store_release(&g_collector.stage, Stage::waiting);
+  gsd_end(g_collector.window);
+  const uint64_t cost = g_collector.cost_ns + static_cast<uint64_t>(spool::now() - began);
+  gsd_attr_int(g_collector.window, gsd_string("cost_ns", -1), static_cast<int64_t>(cost));
+  spool::store_release(&g_collector.drain, kDrainRounds);
+  if (g_collector.requests_before == spool::load_relaxed(&g_collector.requests)) {
+    refuse("unavailable: no record came, nothing ran on a device or another tool took CUPTI's buffers");
+    tell();
+  }
+  wake_reader();
+}
+
+uint32_t at_step(uint32_t step) {
+  if (!is_ours()) return 0;
+  const int saved_errno = errno;
+  tell();
+  const Turn turn(g_collector.changing);
+  const Stage before = spool::load_acquire(&g_collector.stage);
+  if (turn.taken() && before == Stage::waiting && watches(g_collector.plan, step)) open();
+  if (turn.taken() && before == Stage::open && !watches(g_collector.plan, step)) close();
+  errno = saved_errno;
+  const bool open_in_it = before == Stage::open || spool::load_acquire(&g_collector.stage) == Stage::open;
+  return g_collector.plan.watch == Watch::windows && open_in_it ? 1 : 0;
+}
+
+// --- the reader's thread ---
+
+// Steps that nobody reports: one stretch of time stands for them.
+void watch_by_clock() {
+  if (g_collector.plan.watch != Watch::windows || gsd_current_step() != spool::kNoStep) return;
+  const Turn turn(g_collector.changing);
+  if (!turn.taken()) return;
+  const int64_t now = spool::now();
+  if (g_collector.stage == Stage::waiting && g_collector.unstepped == 0 &&
+      now - g_collector.began_ns >= kUnsteppedAfterNs) {
+    g_collector.unstepped = 1;
+    open();
+  } else if (g_collector.stage == Stage::open && now - g_collector.opened_ns >= kUnsteppedForNs) {
+    close();
+  }
+}
+
+void one_round() {
+  const bool open_now = spool::load_acquire(&g_collector.stage) == Stage::open;
+  const uint32_t rounds = spool::load_acquire(&g_collector.drain);
+  if (!open_now && rounds == 0) return;
+  const bool last = !open_now && rounds == 1;  // what a kernel of the window still holds back is given up
+  g_collector.session.flush(last ? kFlushForced : 0);
+  read_all();
+  if (!open_now) spool::replace(&g_collector.drain, rounds, rounds - 1);
+}
+
+void* reader(void*) {
+  syscall(SYS_prctl, PR_SET_NAME, "gsd-cupti", 0, 0, 0);
+  while (spool::load_acquire(&g_collector.leaving) == 0) {
+    const uint32_t seen = spool::load_acquire(&g_collector.wake);
+    one_round();
+    watch_by_clock();
+    const struct timespec second = {1, 0};
+    syscall(SYS_futex, &g_collector.wake, FUTEX_WAIT_PRIVATE, seen, &second, nullptr, 0);
+  }
+  return nullptr;
+}
+
+// The job's signals are not for this thread.
+bool start_reader() {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_attr_t detached;
+  if (pthread_attr_init(&detached) != 0) return false;
+  pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+  sigprocmask(SIG_BLOCK, &all, &before);
+  pthread_t thread;
+  const bool started = pthread_create(&thread, &detached, reader, nullptr) == 0;
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  pthread_attr_destroy(&detached);
+  return started;
+}
+
+// Waits a little for a thread that opens, closes or reads: it is about to be done.
+bool take(uint32_t& word) {
+  constexpr int kMilliseconds = 2000;
+  for (int i = 0; i < kMilliseconds; ++i) {
+    if (spool::replace(&word, 0u, 1u)) return true;
+    const struct timespec millisecond = {0, 1'000'000};
+    nanosleep(&millisecond, nullptr);
+  }
+  return false;
+}
+
+// Closes, and brings what CUPTI has.
+void close_and_read() {
+  if (spool::load_acquire(&g_collector.stage) == Stage::open) close();
+  if (g_collector.opened_ns == 0) return;
+  g_collector.session.flush(kFlushForced);
+  for (int i = 0; i < 2000 && !read_all(); ++i) {
+    const struct timespec millisecond = {0, 1'000'000};
+    nanosleep(&millisecond, nullptr);
+  }
+}
+
+void prepare() {
+  if (const char* tool = other_tool()) {
+    snprintf(g_collector.why, sizeof g_collector.why, "yielded: %s holds CUPTI in this process", tool);
+    return refuse(g_collector.why);
+  }
+  char missing[256];
+  if (const char* reason = g_collector.session.load(missing)) {
+    snprintf(g_collector.why, sizeof g_collector.why, "unavailable: %.200s", reason);
+    return refuse(g_collector.why);
+  }
+  g_collector.session.choose_clock();
+  g_collector.began_ns = spool::now();
+  spool::store_release(&g_collector.stage, Stage::waiting);
+  if (!start_reader()) return refuse("unavailable: no thread could be started");
+  const bool from_the_start = g_collector.plan.watch == Watch::always ||
+                              (g_collector.plan.watch == Watch::range && g_collector.plan.first == 0);
+  const Turn turn(g_collector.changing);
+  if (from_the_start && turn.taken()) open();
+}
+
+}  // namespace
+
+void begin() {
+  const Plan plan = parse_plan(secure_getenv("GSD_CUPTI"));
+  if (plan.watch == Watch::never || gsd_enabled() == 0) return;
+  if (g_collector.process != 0) return;  // again, or in a child whose parent had CUDA: it cannot use it
+  g_collector.process = spool::process_id();
+  g_collector.plan = plan;
+  prepare();
+  spool::store_release(&spool::g_step_listener, &at_step);
+  atexit(finish);
+}
+
+void yield_to_job() {
+  if (!is_ours() || spool::load_acquire(&g_collector.stage) == Stage::off) return;
+  if (!take(g_collector.changing)) return;
+  close_and_read();
+  spool::store_release(&g_collector.drain, 0u);
+  refuse("yielded: the job's own profiler uses CUPTI");
+  tell();
+  spool::store_release(&g_collector.changing, 0u);
+}
+
+void finish() {
+  if (!is_ours() || spool::swap(&g_collector.leaving, 1u) != 0) return;
+  wake_reader();
+  if (!take(g_collector.changing)) return;
+  if (spool::load_acquire(&g_collector.stage) != Stage::off || g_collector.drain != 0) close_and_read();
+  if (spool::load_acquire(&spool::g_process->opening) == spool::Opening::done) tell();
+  spool::store_release(&g_collector.stage, Stage::off);
+}
+
+}  // namespace gradsync::cupti

@@ -1,0 +1,21 @@
+#include "collectors/inject/cupti_entry.h"
+
+#include <errno.h>
+
+#include "collectors/inject/cupti_activity.h"
+
+extern "C" {
+
+int InitializeInjection(void) {
+  const int saved_errno = errno;
+  gradsync::cupti::begin();
+  errno = saved_errno;
+  return 1;
+}
+
+void gsd_gpu_yield(void) {
+  const int saved_errno = errno;
+  gradsync::cupti::yield_to_job();
+  errno = saved_errno;
+}
+}

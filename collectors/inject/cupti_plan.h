@@ -1,0 +1,27 @@
+// In which steps the device is watched. Pure; all ranks count the same steps, so they agree without talking.
+#pragma once
+
+#include <stdint.h>
+
+namespace gradsync::cupti {
+
+enum class Watch : uint8_t {
+  never,
+  windows,  // 10 steps from step 10, 100 and 1000 on: after the warm-up, and when what begins late has begun
+  range,    // the steps that the user named
+  always,
+};
+
+struct Plan {
+  Watch watch;
+  uint32_t first, last;  // of a range: first <= step < last
+};
+
+constexpr uint32_t kWindowSteps = 10;
+
+// "windows", "all", "A:B"; anything else is never.
+Plan parse_plan(const char* text);
+
+bool watches(const Plan& plan, uint32_t step);
+
+}  // namespace gradsync::cupti
