@@ -3,6 +3,7 @@
 #include "collectors/inject/callbacks.h"
 #include "collectors/inject/domains.h"
 #include "collectors/inject/nccl_calls.h"
+#include "collectors/inject/nccl_issued.h"
 #include "collectors/inject/payload_schema.h"
 #include "collectors/inject/thread_ranges.h"
 #include "src/spool_writer/write_event.h"
@@ -165,14 +166,36 @@ Meaning add_payload(uint32_t domain, bool is_nccl, const EventAttributes& attrib
   return meaning;
 }
 
+// A wrapper of ours has written this call already, from its arguments: the range adds what it knows better.
+bool refines_open_call(const Collective& collective) {
+  const inject::OpenCall& open = inject::t_open_call;
+  if (open.event == spool::kNoEvent || open.name != collective.name) return false;
+  spool::Record* record = spool::event_at(open.event);
+  if (record == nullptr) return false;
+  if (collective.bytes != 0) {
+    spool::store_relaxed(&record->bytes, collective.bytes);
+    spool::store_relaxed(&record->source, Source::nccl_nvtx);
+  }
+  if (collective.group != 0) {
+    spool::store_relaxed(&record->group, collective.group);
+    spool::store_relaxed(&record->sequence, collective.sequence);
+  }
+  inject::refine_issued(open.ticket, collective.bytes, collective.communicator);
+  return true;
+}
+
 // Times are those of the call that enqueues: the work itself starts and ends later, hence "extrapolated".
 uint64_t write_collective(spool::Lane& lane, uint32_t call, uint32_t domain, const EventAttributes& attributes,
                           Shape shape) {
   const Collective collective = read_nccl_call(call, domain, blobs_of(attributes).first);
+  if (refines_open_call(collective)) return spool::kNoEvent;
   AttributeList list;
   if (collective.reduction != 0) list.add(g_keys.reduction, AttributeType::string, collective.reduction);
   const What what{Kind::collective, Phase::none, Source::nccl_nvtx, spool::kFlagExtrapolated, collective.name};
-  return write(lane, what, collective.bytes, GSD_WHERE(collective.group, collective.sequence), shape, list);
+  const uint64_t event =
+      write(lane, what, collective.bytes, GSD_WHERE(collective.group, collective.sequence), shape, list);
+  inject::remember_issued({event, collective.bytes, collective.communicator, collective.name});
+  return event;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "collectors/inject/abi/nccl_abi.h"
 #include "src/spool_writer/atomics.h"
 #include "src/spool_writer/gsd.h"
 
@@ -37,10 +38,8 @@ constexpr uint32_t kCallCount = sizeof kCalls / sizeof kCalls[0];
 
 uint32_t g_names[kCallCount];  // string ids, interned at the first use
 
-// ncclRedOp_t; operations that the job made itself come after.
-constexpr const char* kReductions[] = {"sum", "product", "max", "min", "avg"};
-constexpr uint32_t kReductionCount = sizeof kReductions / sizeof kReductions[0];
-uint32_t g_reductions[kReductionCount + 1];
+using inject::kReductions;
+uint32_t g_reductions[kReductions + 1];
 
 struct Communicator {
   uint64_t hash;
@@ -66,12 +65,20 @@ Communicator* find_communicator(uint64_t hash) {
   return nullptr;
 }
 
+}  // namespace
+
 uint32_t reduction_name(uint64_t operation) {
-  const uint32_t index = operation < kReductionCount ? static_cast<uint32_t>(operation) : kReductionCount;
-  return interned(&g_reductions[index], index < kReductionCount ? kReductions[index] : "user");
+  const uint32_t index = operation < kReductions ? static_cast<uint32_t>(operation) : kReductions;
+  return interned(&g_reductions[index], index < kReductions ? inject::kReductionNames[index] : "user");
 }
 
-}  // namespace
+uint32_t nccl_call_name(uint32_t call) { return interned(&g_names[call], kCalls[call].name); }
+
+uint32_t next_in_order(uint32_t call, uint64_t communicator) {
+  if (communicator == 0 || kCalls[call].order != Order::of_communicator) return 0;
+  Communicator* known = find_communicator(communicator);
+  return known != nullptr ? spool::add_relaxed(&known->calls, 1u) : 0;
+}
 
 uint32_t nccl_call_of(const char* range_name) {
   for (uint32_t call = 1; range_name != nullptr && call < kCallCount; ++call) {
@@ -93,22 +100,18 @@ uint32_t communicator_name(uint64_t hash) {
 
 Collective read_nccl_call(uint32_t call, uint32_t domain, const PayloadBlob* payload) {
   Collective collective = {};
-  collective.name = interned(&g_names[call], kCalls[call].name);
+  collective.name = nccl_call_name(call);
   const Schema* schema = payload == nullptr ? nullptr : find_schema(domain, *payload);
-  uint64_t communicator = 0;
   for (uint32_t i = 0; schema != nullptr && i < schema->field_count; ++i) {
     const Field& field = schema->fields[i];
     const Value value = field.role == Role::plain ? Value{} : read_field(field, *payload);
     if (!value.present) continue;
     if (field.role == Role::message_bytes) collective.bytes = static_cast<uint64_t>(value.bits);
-    if (field.role == Role::communicator) communicator = static_cast<uint64_t>(value.bits);
+    if (field.role == Role::communicator) collective.communicator = static_cast<uint64_t>(value.bits);
     if (field.role == Role::reduction) collective.reduction = reduction_name(static_cast<uint64_t>(value.bits));
   }
-  collective.group = communicator_name(communicator);
-  if (communicator != 0 && kCalls[call].order == Order::of_communicator) {
-    Communicator* known = find_communicator(communicator);
-    if (known != nullptr) collective.sequence = spool::add_relaxed(&known->calls, 1u);
-  }
+  collective.group = communicator_name(collective.communicator);
+  collective.sequence = next_in_order(call, collective.communicator);
   return collective;
 }
 

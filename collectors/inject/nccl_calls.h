@@ -11,12 +11,21 @@ namespace gradsync::nvtx {
 uint32_t nccl_call_of(const char* range_name);
 
 struct Collective {
-  uint32_t name;   // string id, the tool's own word: "all_reduce"
-  uint64_t bytes;  // 0 = not told (NCCL before 2.16)
-  uint32_t group;  // string id of the communicator's hash in hex; 0 = not told (NCCL before 2.25)
+  uint32_t name;          // string id, the tool's own word: "all_reduce"
+  uint64_t bytes;         // 0 = not told (NCCL before 2.16)
+  uint64_t communicator;  // its hash; 0 = not told (NCCL before 2.25)
+  uint32_t group;         // string id of the hash in hex
   uint32_t sequence;
   uint32_t reduction;  // string id: "sum"; 0 = none or not told
 };
+
+// String id of what the tool calls an operation, "all_reduce".
+uint32_t nccl_call_name(uint32_t call);
+// String id of a reduction: "sum"; "user" for one that the job made.
+uint32_t reduction_name(uint64_t operation);
+
+// Counts a call on its communicator: the number that finds the same call on other ranks. 0 where there is no such order.
+uint32_t next_in_order(uint32_t call, uint64_t communicator);
 
 // String id of a communicator's hash, as 16 hex digits; 0 for hash 0.
 uint32_t communicator_name(uint64_t hash);

@@ -37,6 +37,8 @@ enum class Source : std::uint8_t {
   host,
   doctor,
   ddp_logger,
+  nccl_wrapper,
+  nccl_plugin,
 };
 
 inline constexpr std::uint8_t kFlagDeep = 1;

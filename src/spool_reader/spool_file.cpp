@@ -19,7 +19,7 @@ namespace {
 static_assert(static_cast<int>(Kind::window) == static_cast<int>(spool::Kind::window));
 static_assert(static_cast<int>(Kind::step) == static_cast<int>(spool::Kind::step));
 static_assert(static_cast<int>(Phase::decompress) == static_cast<int>(spool::Phase::decompress));
-static_assert(static_cast<int>(Source::ddp_logger) == static_cast<int>(spool::Source::ddp_logger));
+static_assert(static_cast<int>(Source::nccl_plugin) == static_cast<int>(spool::Source::nccl_plugin));
 static_assert(kNoStep == spool::kNoStep);
 
 // A read-only mapping; empty files map to nothing.

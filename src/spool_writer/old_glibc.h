@@ -7,6 +7,8 @@
 #pragma once
 
 #if defined(__x86_64__) && defined(__linux__)
+__asm__(".symver dladdr, dladdr@GLIBC_2.2.5");
+__asm__(".symver dlclose, dlclose@GLIBC_2.2.5");
 __asm__(".symver dlopen, dlopen@GLIBC_2.2.5");
 __asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
 __asm__(".symver pthread_create, pthread_create@GLIBC_2.2.5");

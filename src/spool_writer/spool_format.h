@@ -85,6 +85,8 @@ enum class Source : uint8_t {
   host = 6,
   doctor = 7,
   ddp_logger = 8,
+  nccl_wrapper = 9,  // our nccl* functions: a call's arguments
+  nccl_plugin = 10,  // NCCL's profiler plug-in interface
 };
 
 inline constexpr uint8_t kFlagDeep = 1;          // step: the profiler window was open in it

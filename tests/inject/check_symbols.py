@@ -9,7 +9,8 @@ import re
 import subprocess
 import sys
 
-EXPORTS = re.compile(r"gsd_\w+|InitializeInjection(Nvtx2|NvtxExtension)?")
+# NCCL's names: with LD_PRELOAD they come before its own, which is what they are for.
+EXPORTS = re.compile(r"gsd_\w+|InitializeInjection(Nvtx2|NvtxExtension)?|nccl[A-Z]\w+|ncclProfiler_v[1-5]")
 NEEDED = {"libc.so.6", "libdl.so.2", "libpthread.so.0"}
 NEWEST_GLIBC = (2, 17)
 
@@ -36,6 +37,7 @@ def problems_of(library, declarations):
             if not EXPORTS.fullmatch(name):
                 yield f"exports {name}"
     declared = set(re.findall(r"GSD_EXPORT [\w ]+[ *]+(gsd_\w+)\(", declarations))
+    declared |= set(re.findall(r"GSD_EXPORT (?:int|extern const [\w:]+) (nccl\w+)[(;]", declarations))
     for name in sorted(declared - exported):
         yield f"{name} is declared, the library does not export it"
     for name in sorted(name for name in exported - declared if not name.startswith("InitializeInjection")):

@@ -5,7 +5,8 @@ import struct
 HEADER_BYTES, RECORD_BYTES, CHUNK_RECORDS = 4096, 64, 1024
 KINDS = ["empty", "chunk", "string", "attribute", "step", "range", "collective", "wait", "host_sync", "host_call",
          "kernel", "copy", "memset", "sched_wait", "irq", "softirq", "loss", "mark", "window"]  # fmt: skip
-SOURCES = ["unknown", "torch_hook", "nvtx", "nccl_nvtx", "profiler", "cupti", "host", "doctor", "ddp_logger"]
+SOURCES = ["unknown", "torch_hook", "nvtx", "nccl_nvtx", "profiler", "cupti", "host", "doctor", "ddp_logger",
+           "nccl_wrapper", "nccl_plugin"]  # fmt: skip
 EXTRAPOLATED = 2
 PROCESS = 2**64 - 1
 

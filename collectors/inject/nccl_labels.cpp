@@ -1,0 +1,39 @@
+#include "collectors/inject/nccl_labels.h"
+
+#include "collectors/inject/side_map.h"
+
+namespace gradsync::inject {
+namespace {
+
+nvtx::SideMap<1024> g_labels;  // communicator → label
+nvtx::SideMap<1024> g_splits;  // label → splits so far
+
+uint64_t mixed(uint64_t hash, const void* bytes, size_t count) {
+  const auto* next = static_cast<const unsigned char*>(bytes);
+  for (size_t i = 0; i < count; ++i) hash = (hash ^ next[i]) * 0x100000001b3u;  // FNV-1a
+  return hash;
+}
+
+constexpr uint64_t kStart = 0xcbf29ce484222325u;
+
+uint64_t address_of(Comm comm) { return reinterpret_cast<uint64_t>(comm); }
+
+}  // namespace
+
+uint64_t label_of(Comm comm) { return g_labels.get(address_of(comm)); }
+
+void label_from_id(Comm comm, const UniqueId& id) {
+  g_labels.put(address_of(comm), mixed(kStart, id.bytes, sizeof id.bytes));
+}
+
+void label_from_split(Comm made, uint64_t parent, int color) {
+  if (parent == 0) return forget_label(made);
+  const uint64_t number = g_splits.get(parent);
+  g_splits.put(parent, number + 1);
+  const uint64_t parts[] = {parent, number, static_cast<uint64_t>(static_cast<int64_t>(color))};
+  g_labels.put(address_of(made), mixed(kStart, parts, sizeof parts));
+}
+
+void forget_label(Comm comm) { g_labels.take(address_of(comm)); }
+
+}  // namespace gradsync::inject

@@ -1,0 +1,373 @@
+#!/usr/bin/env python3
+"""Runs jobs that call a stand-in for libnccl under libgradsync_inject.so: as LD_PRELOAD wrappers, as NCCL's profiler
+plug-in, and beside NCCL's own NVTX ranges.
+
+usage: test_nccl.py [unittest arguments]
+
+environment: GSD_TEST_LIBRARY   the library
+             GSD_TEST_PROGRAMS  folder of nvtx_client; nccl/ in it holds the rest
+             GSD_TEST_NCCL      a real libnccl.so.2; otherwise the usual places are searched
+"""
+
+import os
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+from spool import EXTRAPOLATED, spools_of  # noqa: E402
+from test_inject import LIBRARY, PROGRAMS, Case, find_nccl  # noqa: E402
+
+NCCL = PROGRAMS / "nccl"
+JOB_A, JOB_B = NCCL / "libnccl_job_a.so", NCCL / "libnccl_job_b.so"
+SMALL, LARGE = ("TREE", "LL", 2), ("RING", "SIMPLE", 4)
+VERSIONS = range(1, 6)
+
+# What the scenario "calls" does.
+CALLS = [("all_reduce", 4096, "float32", "sum"), ("all_reduce", 262144, "float32", "max"),
+         ("all_gather", 66, "bfloat16", None), ("reduce_scatter", 200, "float16", "sum"),
+         ("broadcast", 40, "float32", None), ("reduce", 44, "float32", "sum"), ("send", 48, "float32", None),
+         ("recv", 52, "float32", None), ("all_reduce", 28, "float32", "sum")]  # fmt: skip
+
+
+class NcclCase(Case):
+    def run_job(self, scenario, *jobs, preload=True, plugin=0, nvtx="", events="", **more):
+        """Returns what reached the stand-ins. The job is opened RTLD_LOCAL, as Python opens torch."""
+        if preload:
+            more["LD_PRELOAD"] = LIBRARY
+        if plugin:
+            more |= {"STAND_IN_PLUGIN": str(plugin), "NCCL_PROFILER_PLUGIN": LIBRARY}
+        if nvtx:
+            more["STAND_IN_NVTX"] = nvtx
+        if events:
+            more["GSD_NCCL_EVENTS"] = events
+        return self.run_client("nvtx_client", scenario, *(jobs or [JOB_A]), **more)
+
+    def collectives(self, spool=None):
+        return [event for event in (spool or self.only_spool()).events if event.kind == "collective"]
+
+    def choices(self, events):
+        return [tuple(event.attributes.get(key) for key in ("algorithm", "protocol", "channels")) for event in events]
+
+
+class Wrappers(NcclCase):
+    def check_calls(self, events):
+        self.assertEqual([(e.name, e.bytes, e.attributes["dtype"], e.attributes.get("op")) for e in events], CALLS)
+        for event in events:
+            self.assertEqual((event.source, event.flags), ("nccl_wrapper", EXTRAPOLATED))
+            self.assertGreaterEqual(event.end, event.start)
+            self.assertGreater(event.start, 0)
+        first, split = events[0].group, events[-1].group
+        self.assertRegex(first, "^[0-9a-f]{16}$")
+        self.assertEqual({event.group for event in events[:-1]}, {first})
+        self.assertNotIn(split, (first, ""))
+        # Sends and receives have no order that all ranks share.
+        self.assertEqual([event.sequence for event in events], [0, 1, 2, 3, 4, 5, 0, 0, 0])
+
+    def test_a_library_opened_rtld_local(self):
+        out = self.run_job("calls")
+        self.check_calls(self.collectives())
+        self.assertEqual(out.count("a nccl"), len(CALLS))
+
+    def test_a_program_linked_with_nccl(self):
+        self.run_client(NCCL / "nccl_program", "calls", LD_PRELOAD=LIBRARY)
+        self.check_calls(self.collectives())
+
+    def test_ranks_agree_on_the_names_of_communicators(self):
+        for _ in range(2):
+            self.run_job("calls")
+        one, other = (self.collectives(spool) for spool in spools_of(self.recording))
+        self.assertEqual([event.group for event in one], [event.group for event in other])
+
+    def test_two_nccls_in_one_process(self):
+        out = self.run_job("calls", JOB_A, JOB_B)
+        self.assertEqual((out.count("a nccl"), out.count("b nccl")), (len(CALLS), len(CALLS)))
+        self.assertEqual(len(self.collectives()), 2 * len(CALLS))
+
+    def test_a_call_inside_a_call_is_one_event(self):
+        out = self.run_job("nested")
+        self.assertEqual(out.split("\n")[:2], ["a ncclBroadcast", "a ncclAlltoAll"])
+        self.assertEqual([(e.name, e.bytes) for e in self.collectives()], [("broadcast", 20), ("all_to_all", 24)])
+
+    def test_threads(self):
+        self.run_job("threads", STAND_IN_QUIET="1")
+        events = self.collectives()
+        self.assertEqual(len(events), 800)
+        for number in range(4):
+            mine = [event for event in events if event.bytes == 4 * (100 + number)]
+            self.assertEqual((len(mine), len({event.group for event in mine})), (200, 1))
+            self.assertEqual(sorted(event.sequence for event in mine), list(range(200)))
+
+    def test_fork(self):
+        self.run_job("fork")
+        child, parent = sorted((self.collectives(spool) for spool in spools_of(self.recording)), key=len)
+        self.assertEqual([event.bytes for event in parent], [4, 12])
+        self.assertEqual([event.bytes for event in child], [8])
+        self.assertEqual(parent[0].group, child[0].group)
+
+    def test_an_error_is_told_and_returned(self):
+        self.run_job("nested", STAND_IN_REFUSES="5")
+        self.assertEqual([event.attributes.get("result") for event in self.collectives()], [5, 5])
+
+    def test_without_a_recording_calls_go_through(self):
+        out = self.run_job("calls", record=False)
+        self.assertEqual(out.count("a nccl"), len(CALLS))
+        self.assertEqual(spools_of(self.recording), [])
+
+    def test_without_the_preload_nothing_is_wrapped(self):
+        self.run_job("calls", preload=False)
+        self.assertEqual(spools_of(self.recording), [])
+
+
+class Ranges(NcclCase):
+    """NCCL's own NVTX range inside the wrapper: one event, from the better source."""
+
+    def test_the_payload_is_taken_and_the_rest_kept(self):
+        self.run_job("calls", nvtx="full")
+        events = self.collectives()
+        self.assertEqual([(e.name, e.bytes, e.attributes["dtype"], e.attributes.get("op")) for e in events], CALLS)
+        self.assertEqual({event.source for event in events}, {"nccl_nvtx"})
+        self.assertEqual(len({event.group for event in events}), 2)
+        self.assertEqual([event.sequence for event in events], [0, 1, 2, 3, 4, 5, 0, 0, 0])
+
+    def test_a_payload_without_communicator_leaves_the_wrappers_name(self):
+        self.run_job("calls", nvtx="sizes")
+        events = self.collectives()
+        self.assertEqual([(e.name, e.bytes) for e in events], [call[:2] for call in CALLS])
+        self.assertEqual({event.source for event in events}, {"nccl_nvtx"})
+        self.assertRegex(events[0].group, "^[0-9a-f]{16}$")
+
+    def test_a_range_without_payload_leaves_the_wrappers_bytes(self):
+        self.run_job("calls", nvtx="names")
+        events = self.collectives()
+        self.assertEqual([(e.name, e.bytes) for e in events], [call[:2] for call in CALLS])
+        self.assertEqual({event.source for event in events}, {"nccl_wrapper"})
+
+    def test_a_call_inside_a_call_is_one_event(self):
+        self.run_job("nested", nvtx="full")
+        self.assertEqual([(e.name, e.bytes) for e in self.collectives()], [("broadcast", 20), ("all_to_all", 24)])
+
+
+class Plugin(NcclCase):
+    def test_every_version_tells_algorithm_protocol_and_channels(self):
+        for version in VERSIONS:
+            for nvtx, preload in (("full", False), ("sizes", False), ("", True), ("full", True)):
+                with self.subTest(version=version, nvtx=nvtx, preload=preload):
+                    self.setUp()
+                    out = self.run_job("calls", preload=preload, plugin=version, nvtx=nvtx)
+                    self.assertIn("mask 6\n", out)
+                    spool = self.only_spool()
+                    self.assertEqual((spool.facts["nccl.plugin"], spool.facts["nccl.version"]),
+                                     (f"v{version}", "2.28.9"))  # fmt: skip
+                    events = self.collectives(spool)
+                    self.assertEqual([(e.name, e.bytes) for e in events], [call[:2] for call in CALLS])
+                    choices = self.choices(events)
+                    self.assertEqual(choices[:6], [SMALL, LARGE, SMALL, SMALL, SMALL, SMALL])
+                    self.assertEqual(choices[6], (None, None, 2 if version >= 4 else None))
+                    self.assertEqual(choices[8], SMALL)
+                    self.assertEqual({e.source for e in events}, {"nccl_nvtx" if nvtx else "nccl_wrapper"})
+
+    def test_alone_it_reports_the_collectives_itself(self):
+        for version in VERSIONS:
+            with self.subTest(version=version):
+                self.setUp()
+                self.run_job("calls", preload=False, plugin=version)
+                events = self.collectives()
+                self.assertEqual([(e.name, e.bytes, e.attributes["dtype"]) for e in events],
+                                 [call[:3] for call in CALLS])  # fmt: skip
+                for event in events:
+                    self.assertEqual((event.source, event.flags), ("nccl_plugin", EXTRAPOLATED))
+                    self.assertGreaterEqual(event.end, event.start)
+                    self.assertRegex(event.group, "^[0-9a-f]{16}$")
+                self.assertEqual(self.choices(events[:2]), [SMALL, LARGE])
+
+    def test_groups_are_matched_by_communicator_and_size(self):
+        for version in VERSIONS:
+            for launch in ("here", "thread"):
+                with self.subTest(version=version, launch=launch):
+                    self.setUp()
+                    self.run_job("group", preload=False, plugin=version, nvtx="full", STAND_IN_LAUNCH=launch)
+                    events = self.collectives()
+                    self.assertEqual([event.bytes for event in events], [4000, 4000000, 4000, 4000])
+                    self.assertEqual(self.choices(events), [SMALL, LARGE, SMALL, SMALL])
+                    self.assertEqual({event.source for event in events}, {"nccl_nvtx"})
+
+    def test_an_all_to_all_is_not_counted_again_as_sends(self):
+        for nvtx, preload in (("full", False), ("", True)):
+            with self.subTest(nvtx=nvtx):
+                self.setUp()
+                self.run_job("nested", preload=preload, plugin=5, nvtx=nvtx)
+                self.assertEqual([e.name for e in self.collectives()], ["broadcast", "all_to_all"])
+
+    def test_replays_of_a_graph_are_events_of_the_plugin(self):
+        self.run_job("replays", preload=False, plugin=5, nvtx="full")
+        self.assertEqual([(event.source, event.bytes) for event in self.collectives()],
+                         [("nccl_nvtx", 8000), *[("nccl_plugin", 8000)] * 3])  # fmt: skip
+
+    def test_threads(self):
+        self.run_job("threads", preload=False, plugin=4, nvtx="full", STAND_IN_QUIET="1")
+        events = self.collectives()
+        self.assertEqual(len(events), 800)
+        self.assertEqual(set(self.choices(events)), {SMALL})
+
+    def test_more_events_than_handles(self):
+        self.run_job("many", preload=False, plugin=5, nvtx="full", STAND_IN_QUIET="1")
+        events = self.collectives()
+        self.assertEqual(len(events), 20000)
+        self.assertEqual(set(self.choices(events)), {SMALL})
+
+    def test_more_communicators_than_it_keeps(self):
+        self.run_job("communicators", preload=False, plugin=5, nvtx="full", STAND_IN_QUIET="1")
+        spool = self.only_spool()
+        first, last = self.collectives(spool)
+        self.assertEqual(self.choices([first, last]), [SMALL, (None, None, None)])
+        self.assertIn("more communicators", spool.facts["not_covered.nccl_plugin"])
+
+    def test_fork(self):
+        self.run_job("fork", preload=False, plugin=5, nvtx="full")
+        child, parent = sorted((self.collectives(spool) for spool in spools_of(self.recording)), key=len)
+        self.assertEqual((len(parent), len(child)), (2, 1))
+        self.assertEqual(set(self.choices(parent)) | set(self.choices(child)), {SMALL})
+
+    def test_kernel_channels_are_asked_for(self):
+        for version in VERSIONS:
+            with self.subTest(version=version):
+                self.setUp()
+                out = self.run_job("calls", preload=False, plugin=version, nvtx="full", events="kernels")
+                self.assertIn("mask 70\n", out)
+                small, large = self.collectives()[:2]
+                # From the first start to the last end: channels begin 10 ns and end 100 ns after each other.
+                expected = [4100, 4300] if version >= 4 else [None, None]
+                self.assertEqual([event.attributes.get("gpu_ns") for event in (small, large)], expected)
+                if version >= 4:
+                    self.assertEqual(small.attributes["gpu_ns_from"], "nccl_kernel_channels")
+
+    def test_proxy_operations_are_asked_for(self):
+        for version in VERSIONS:
+            with self.subTest(version=version):
+                self.setUp()
+                out = self.run_job("nested", preload=False, plugin=version, nvtx="full", events="proxy")
+                self.assertIn("mask 30\n", out)
+                spool = self.only_spool()
+                broadcast = self.collectives(spool)[0]
+                sends = [event for event in spool.events if event.name == "nccl.proxy_send"]
+                self.assertEqual((sends[0].kind, sends[0].source, sends[0].bytes), ("range", "nccl_plugin", 4096))
+                # One belongs to the collective, the other to a collective of another process.
+                self.assertEqual([event.correlation for event in sends[:2]], [broadcast.index, 0])
+                steps = [event for event in spool.events if event.name == "nccl.proxy_step"]
+                self.assertEqual(steps[0].correlation, sends[0].index)
+                self.assertEqual(len(steps), len(sends))
+
+    def test_versions_that_crash_are_left_alone(self):
+        out = self.run_job("calls", preload=False, plugin=5, nvtx="full", STAND_IN_VERSION="23003")
+        self.assertIn("mask 0\n", out)
+        spool = self.only_spool()
+        self.assertEqual(set(self.choices(self.collectives(spool))), {(None, None, None)})
+        self.assertIn("2.30.3", spool.facts["not_covered.nccl_plugin"])
+
+    def test_only_what_is_denied_is_left_out(self):
+        out = self.run_job("calls", preload=False, plugin=5, events="kernels,proxy", STAND_IN_VERSION="23102")
+        self.assertIn("mask 30\n", out)
+        self.assertIn("kernel events", self.only_spool().facts["not_covered.nccl_plugin"])
+
+    def test_a_denied_event_that_nobody_asked_for_is_no_news(self):
+        self.run_job("calls", preload=False, plugin=5, STAND_IN_VERSION="23102")
+        self.assertNotIn("not_covered.nccl_plugin", self.only_spool().facts)
+
+    def test_without_a_recording_it_wants_nothing(self):
+        self.assertIn("mask 0\n", self.run_job("calls", preload=False, plugin=5, record=False))
+
+
+class Chain(NcclCase):
+    """The job's own plug-in sees what it would have seen, with its own handles and contexts."""
+
+    def run_chained(self, plugin, versions, **more):
+        log = self.recording / "next_plugin.log"
+        next_plugin = NCCL / f"libnext_plugin_{versions}.so"
+        out = self.run_job("group", preload=False, plugin=plugin, nvtx="full", GSD_NEXT_NCCL_PROFILER=str(next_plugin),
+                           NEXT_PLUGIN_LOG=str(log), **more)  # fmt: skip
+        lines = log.read_text().splitlines() if log.exists() else []
+        self.assertFalse([line for line in lines if "FOREIGN" in line], lines)
+        return out, lines
+
+    def check_both(self, plugin, versions, greeting):
+        out, lines = self.run_chained(plugin, versions)
+        self.assertIn("mask 7\n", out)
+        self.assertEqual(lines[0], greeting)
+        self.assertIn("start 1 - parent none context next", lines)
+        self.assertEqual(lines.count("start 2 AllReduce parent mine context next"), 4)
+        self.assertEqual(lines.count("stop mine"), 5)
+        self.assertEqual(lines.count("finalize next"), 2)
+        self.assertEqual(self.choices(self.collectives()), [SMALL, LARGE, SMALL, SMALL])
+
+    def test_version_2(self):
+        self.check_both(2, "2", "init v2")
+
+    def test_version_4(self):
+        self.check_both(4, "4", "init v4 hash 1 ranks 2 rank 0")
+
+    def test_version_5(self):
+        self.check_both(5, "5", "init v5 hash 1 ranks 2 rank 0")
+
+    def test_a_plugin_of_version_4_under_a_nccl_of_version_5(self):
+        self.check_both(5, "4", "init v4 hash 1 ranks 2 rank 0")
+
+    def test_a_plugin_that_lacks_the_version_is_left_out(self):
+        out, lines = self.run_chained(3, "45")
+        self.assertIn("mask 6\n", out)
+        self.assertEqual(lines, [])
+
+    def test_the_other_plugin_stays_where_ours_is_denied_or_has_nothing_to_record(self):
+        for more in ({"STAND_IN_VERSION": "23003"}, {"record": False}):
+            with self.subTest(more):
+                self.setUp()
+                out, lines = self.run_chained(5, "5", **more)
+                self.assertIn("mask 7\n", out)
+                self.assertEqual(lines.count("start 2 AllReduce parent mine context next"), 4)
+
+    def test_ourselves_and_nothing(self):
+        for value in (LIBRARY, "/nowhere/libplugin.so", "nobody", ""):
+            with self.subTest(value):
+                self.setUp()
+                self.assertIn("mask 6\n", self.run_job("group", preload=False, plugin=5, GSD_NEXT_NCCL_PROFILER=value))
+
+    def test_a_short_name(self):
+        folder = self.recording / "lib"
+        folder.mkdir()
+        (folder / "libnccl-profiler-mine.so").symlink_to(NCCL / "libnext_plugin_5.so")
+        log = self.recording / "next_plugin.log"
+        self.run_job("group", preload=False, plugin=5, GSD_NEXT_NCCL_PROFILER="mine", NEXT_PLUGIN_LOG=str(log),
+                     LD_LIBRARY_PATH=str(folder))  # fmt: skip
+        self.assertIn("init v5 hash 1 ranks 2 rank 0", log.read_text())
+
+
+class Real(NcclCase):
+    """The real library in the place of the stand-in, called without a communicator."""
+
+    def test_wrappers_reach_it_and_its_ranges_refine_them(self):
+        libraries = find_nccl()
+        if not libraries:
+            self.skipTest("no libnccl.so.2 in GSD_TEST_NCCL, the CUDA folders or Python's nvidia packages")
+        for library in libraries:
+            with self.subTest(library):
+                self.setUp()
+                out = self.run_job("without communicator", LD_LIBRARY_PATH=str(Path(library).parent))
+                self.assertIn("answers 4 4 4\n", out)  # ncclInvalidArgument
+                version = int(out.split()[1])
+                events = self.collectives()
+                self.assertEqual([(e.name, e.bytes) for e in events],
+                                 [("all_reduce", 4096), ("all_gather", 132), ("broadcast", 40)])  # fmt: skip
+                self.assertEqual([e.attributes["result"] for e in events], [4, 4, 4])
+                self.assertEqual({e.source for e in events}, {"nccl_nvtx" if version >= 21600 else "nccl_wrapper"})
+                self.assertEqual({e.attributes["dtype"] for e in events}, {"float32"})
+
+    def test_it_looks_for_the_versions_that_we_export(self):
+        for library in find_nccl():
+            with self.subTest(library):
+                content = Path(library).read_bytes()
+                asked_for = [v for v in range(1, 8) if f"ncclProfiler_v{v}\0".encode() in content]
+                self.assertTrue({5, 4} & set(asked_for) or not asked_for, asked_for)
+
+
+if __name__ == "__main__":
+    unittest.main()
