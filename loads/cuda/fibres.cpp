@@ -84,7 +84,7 @@ class Scheduler {
 
   void wait(State state) {
     states_[current_] = state;
-    jump(*contexts_[current_], own_);
+    go_on_from(*contexts_[current_]);
   }
 
   const std::uint64_t* meet(std::uint64_t brought) {
@@ -121,6 +121,19 @@ class Scheduler {
     jump(own_, *contexts_[thread]);
   }
 
+  // To the next lane of the warp that may run, else to the scheduler.
+  void go_on_from(Context& from) {
+    const bool last = current_ % kWarp == (order_ == Order::ascending ? kWarp - 1 : 0);
+    const unsigned next = order_ == Order::ascending ? current_ + 1 : current_ - 1;
+    if (last || states_[next] != State::ready) {
+      jump(from, own_);
+      return;
+    }
+    current_ = next;
+    here.thread.x = next;
+    jump(from, *contexts_[next]);
+  }
+
   // Enters a new fibre, which jumps back at once and then waits for threads to run.
   void start() {
     auto context = std::make_unique<Context>();
@@ -147,8 +160,8 @@ class Scheduler {
   void live(unsigned thread) {
     Context& mine = *contexts_[thread];
     arrived(mine, own_);
-    for (;;) {
-      jump(mine, own_);
+    jump(mine, own_);
+    for (;; go_on_from(mine)) {
       kernel_->run();
       states_[thread] = State::done;
     }
