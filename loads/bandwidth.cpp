@@ -64,9 +64,4 @@ void update_all(std::span<float> x, int threads) {
   });
 }
 
-Bandwidth bandwidth_of(std::int64_t elements, double read, double copy, double update) {
-  const double bytes = 4 * static_cast<double>(elements);
-  return {bytes / std::max(read, 1e-9), 2 * bytes / std::max(copy, 1e-9), 2 * bytes / std::max(update, 1e-9)};
-}
-
 }  // namespace gradsync

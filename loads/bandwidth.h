@@ -18,7 +18,10 @@ std::uint32_t read_all(std::span<const float> from, int threads);
 void copy_all(std::span<const float> from, std::span<float> to, int threads);  // of the same size
 void update_all(std::span<float> x, int threads);                              // doubles it
 // From the seconds that these took.
-Bandwidth bandwidth_of(std::int64_t elements, double read, double copy, double update);
+inline Bandwidth bandwidth_of(std::int64_t elements, double read, double copy, double update) {
+  const double bytes = 4 * static_cast<double>(elements);
+  return {bytes / std::max(read, 1e-9), 2 * bytes / std::max(copy, 1e-9), 2 * bytes / std::max(update, 1e-9)};
+}
 
 // Reads, copies and rewrites in place vectors of a size, with as many threads as the loads. Buffers are kept.
 class BandwidthProbe {

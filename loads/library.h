@@ -16,7 +16,11 @@ class LoadLibrary {
  public:
   virtual ~LoadLibrary() = default;
   virtual std::string device() const = 0;           // cpu: the <device> of load.<algorithm>.<device>.ms
-  virtual std::string instruction_set() const = 0;  // "AVX3_ZEN4", …: what runs here
+  virtual std::string instruction_set() const = 0;  // "AVX3_ZEN4", "NVIDIA H200", …: what runs here
+  // Error: why nothing can run here: the library, driver or device that is missing. What follows asks for no less.
+  virtual Result<void> ready() const = 0;
+  // Of the largest cache: what is not much larger is not limited by memory. 0: not known.
+  virtual std::int64_t cache_bytes() const = 0;
   // In the order in which tables show them. Error feedback is already around those that are asked for it.
   virtual const std::vector<LoadEntry>& loads() const = 0;
   virtual std::vector<Check> verify(const MakeLoad& make, const LoadOptions& options) const = 0;

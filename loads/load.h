@@ -107,6 +107,9 @@ class Load {
   // Of the last compress(), and of decompress() of such payloads.
   virtual Traffic compress_traffic() const = 0;
   virtual Traffic decompress_traffic(std::span<const Payload* const> payloads) const = 0;
+  // That the last compress() or decompress() took by the device's own clock, without copies from and to the host;
+  // absent where the caller's clock tells.
+  virtual std::optional<double> seconds() const { return std::nullopt; }
   // What was not sent yet; empty without error feedback.
   virtual std::span<const float> residual() const { return {}; }
   // Of the last histogram: how many elements it was made of, and the sum of its bins.

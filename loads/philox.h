@@ -10,7 +10,7 @@ namespace gradsync {
 
 using PhiloxWords = std::array<std::uint32_t, 4>;
 
-inline PhiloxWords philox(std::uint64_t key, std::uint64_t low, std::uint64_t high) {
+constexpr PhiloxWords philox(std::uint64_t key, std::uint64_t low, std::uint64_t high) {
   auto key0 = static_cast<std::uint32_t>(key), key1 = static_cast<std::uint32_t>(key >> 32);
   PhiloxWords x{static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(low >> 32),
                 static_cast<std::uint32_t>(high), static_cast<std::uint32_t>(high >> 32)};
@@ -25,7 +25,7 @@ inline PhiloxWords philox(std::uint64_t key, std::uint64_t low, std::uint64_t hi
 }
 
 // In [0, 1), 24 bits.
-inline float uniform(std::uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-24F; }
+constexpr float uniform(std::uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-24F; }
 
 // Standard normal numbers `4 × block` … `4 × block + 3` of a stream, by Box and Muller.
 inline std::array<float, 4> normals(std::uint64_t seed, std::uint64_t block) {
