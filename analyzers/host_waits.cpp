@@ -102,16 +102,21 @@ void HostWaits::name(const std::vector<Stretch>& stretches, const IntervalSet& e
 }
 
 void HostWaits::take(const StepSpan& step, StepActivity& seen) {
-  if (windows_.empty() || seen.on_device || !step.counted() || !holds(windows_, step.interval())) return;
+  if (windows_.empty() || !step.counted() || !holds(windows_, step.interval())) return;
   const std::vector<Stretch> all = stretches(step.interval());
   std::vector<Interval> training, any;
   for (const Stretch& stretch : all) {
     any.push_back(stretch.interval);
     if (stretch.training) training.push_back(stretch.interval);
   }
-  const IntervalSet exposed = claim(seen.activity, step.interval())[StepClass::comm];
+  const Activity claimed = claim(seen.activity, step.interval());
+  const IntervalSet& exposed = claimed[StepClass::comm];
   const IntervalSet explained = intersect(set_of(any), exposed);
-  const IntervalSet elsewhere = subtract(set_of(training), exposed);
+  IntervalSet elsewhere = subtract(set_of(training), exposed);
+  // A device that has work does not wait for its host.
+  if (seen.on_device)
+    for (const StepClass busy : {StepClass::compute, StepClass::compress, StepClass::decompress, StepClass::memcpy})
+      elsewhere = subtract(elsewhere, claimed[busy]);
   std::vector<Cell> row{whole(rank_.rank), whole(step.number), whole(exposed.length()), whole(explained.length())};
   charge(all, exposed, row);
   name(all, exposed);
@@ -122,7 +127,8 @@ void HostWaits::take(const StepSpan& step, StepActivity& seen) {
   if (!all_traced_) return;
 
   const IntervalSet held = unite(explained, elsewhere);
-  for (const StepClass one : {StepClass::compute, StepClass::compress, StepClass::decompress, StepClass::comm})
+  for (const StepClass one : {StepClass::compute, StepClass::compress, StepClass::decompress, StepClass::comm,
+                              StepClass::host_sync, StepClass::launch})
     seen.activity[one] = subtract(seen.activity[one], held);
   for (IntervalSet* part : {&seen.forward, &seen.backward, &seen.optimizer, &seen.gradient})
     *part = subtract(*part, held);

@@ -219,7 +219,7 @@ Result<BenchResult> measure_loads(const BenchPlan& plan) {
 std::vector<LoadProfile> load_profiles(const BenchPlan& plan, const BenchResult& result) {
   std::vector<LoadProfile> profiles;
   for (const BenchRow& row : result.rows)
-    profiles.push_back({row.algorithm, plan.device, row.size.elements, row.ms().p10, row.ms().p50, row.ms().p90,
+    profiles.push_back({row.algorithm, plan.library->device(), row.size.elements, row.ms().p10, row.ms().p50, row.ms().p90,
                         LoadTimes{row.decompress_ms.p10, row.decompress_ms.p50, row.decompress_ms.p90}, plan.ranks,
                         row.wire_bytes, plan.options.ratio});
   return profiles;

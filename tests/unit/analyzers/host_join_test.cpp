@@ -55,10 +55,19 @@ class Doctor {
   TimelineBuilder& builder_;
 };
 
+//   0            40000     50000     70000 sync 75000       100000
+//   gemm         all_reduce beside it, then alone  nothing
+const std::string kGpuJob =
+    "process host=n pid=100 clean=1\nfact rank=0 world_size=1 device=cuda\n" +
+    test::repeat_step(kSteps, kStepUs,
+                      "kernel gemm @0..@50000 stream=7 source=cupti\n"
+                      "collective all_reduce @40000..@70000 stream=9 source=cupti bytes=4000\n"
+                      "host_sync cudaStreamSynchronize @70000..@75000 source=cupti");
+
 template <class Trace>
-Conclusions analyze(Trace trace) {
+Conclusions analyze(Trace trace, const std::string& events = job(0)) {
   TimelineBuilder builder;
-  test::feed(job(0), builder);
+  test::feed(events, builder);
   Doctor doctor(builder);
   trace(doctor);
   std::vector<RankTimeline> ranks = builder.build();
@@ -103,6 +112,28 @@ TEST_CASE("a communication thread behind a hog explains its share of the exposed
             std::max(0.0, part(found, "comm_peer_wait")) ==
         doctest::Approx(6));
   CHECK(found.facts.at("sched.held_up_by").find("gloo of rank 0, mostly while burn had the CPU") == 0);
+}
+
+TEST_CASE("on a GPU: waits beside work of the device cost nothing, those that leave it without work do") {
+  const Conclusions found = analyze(
+      [](Doctor& doctor) {
+        doctor.window(0, kSteps * kStepUs);
+        for (int step = 0; step < kSteps; ++step) {
+          const int at = step * kStepUs;
+          doctor.wait(kTraining, "python3", "burn:911", at + 20'000, at + 30'000);
+          doctor.wait(kLoop, "nccl-proxy", "burn:911", at + 55'000, at + 65'000);
+          doctor.wait(kTraining, "python3", "burn:911", at + 72'000, at + 82'000);
+          doctor.wait(kLoop, "nccl-proxy", "burn:911", at + 85'000, at + 95'000);
+        }
+      },
+      kGpuJob);
+  CHECK(part(found, "compute") == doctest::Approx(50));
+  CHECK(part(found, "comm_unsplit") == doctest::Approx(10));
+  CHECK(part(found, "sched_irq") == doctest::Approx(20));
+  CHECK(part(found, "host_sync") == doctest::Approx(2));
+  CHECK(part(found, "idle") == doctest::Approx(18));
+  CHECK(*found.metrics.value("sched.explained_percent", "rank:0") == doctest::Approx(50));
+  CHECK(*found.metrics.value("sched.held_up_ms", "rank:0") == doctest::Approx(20));
 }
 
 TEST_CASE("the training thread's own waits leave what it computed; other threads' waits beside its work do not count") {
