@@ -70,6 +70,26 @@ class Calls(doctor.TestCase):
         self.assertTrue(all(row[1] is None for row in rows))
 
 
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs root and setpriv to give capabilities up")
+    def test_without_the_capability_for_ebpf_the_rings_remain(self):
+        lacking = "-bpf,-sys_admin"
+        done = subprocess.run(["setpriv", f"--bounding-set={lacking}", f"--inh-caps={lacking}", doctor.PROGRAM, "sched",
+                               "--json", "-", "--", "sleep", "0.6"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        if done.returncode != 0:
+            self.skipTest("setpriv cannot: " + done.stderr)
+        entries = {entry["source"]: entry for entry in self.coverage(json.loads(done.stdout), "scheduler")}
+        if entries["scheduler"]["tier"] == "C":
+            self.skipTest("the rings are refused as well: " + entries["scheduler trace"]["reason"])
+        self.assertEqual("B", entries["scheduler"]["tier"])
+        self.assertIn("cannot use eBPF: refused to root", entries["scheduler"]["reason"])
+
+    def test_a_chosen_tier(self):
+        self.assertSays(self.doctor("sched", "--tier", "D", "--", "true"), 2, "--tier")
+        done = self.doctor("sched", "--tier", "C", "--json", "-", "--", "sleep", "0.6")
+        entries = {entry["source"]: entry for entry in self.coverage(json.loads(done.stdout), "scheduler")}
+        self.assertIn("--tier C", entries["scheduler trace"]["reason"])
+
+
 REFUSED = may_trace()
 
 
@@ -84,6 +104,7 @@ class Traced(doctor.TestCase):
         for hog in self.hogs:
             hog.kill()
             hog.wait()
+        self.hogs.clear()
 
     def hog(self, cpu):
         self.hogs.append(subprocess.Popen(pinned("while True: pass", cpu)))
@@ -116,6 +137,12 @@ class Traced(doctor.TestCase):
 
     def test_counts_against_timehist(self):
         """Wake-ups of threads that live through the window, on CPUs that are busy."""
+        for tier in "AB":
+            with self.subTest(tier):
+                self.compare_with_timehist(tier)
+            self.end_hogs()
+
+    def compare_with_timehist(self, tier):
         if not shutil.which("perf"):
             self.skipTest("perf is not installed")
         for cpu in range(os.cpu_count()):
@@ -127,17 +154,21 @@ class Traced(doctor.TestCase):
         time.sleep(0.5)
         data, report = self.folder / "perf.data", self.folder / "sched.json"
         # Whoever begins later sees less: perf begins first and ends last, and counts what lies between our moments.
-        perf = subprocess.Popen(["perf", "record", "-q", "-a", "-k", "CLOCK_MONOTONIC", "-o", data, "-e",
+        perf = subprocess.Popen(["perf", "record", "-q", "-a", "-m", "2048", "-k", "CLOCK_MONOTONIC", "-o", data, "-e",
                                  "sched:sched_switch,sched:sched_waking,sched:sched_wakeup_new"],
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.hogs.append(perf)
         time.sleep(1.5)
-        done = self.doctor("sched", "-p", sleeper.pid, "--duration", "3s", "--json", report)
+        done = self.doctor("sched", "--tier", tier, "-p", sleeper.pid, "--duration", "3s", "--json", report)
         self.assertEqual(0, done.returncode, done.stderr)
         time.sleep(0.5)
         perf.send_signal(2)
         perf.wait()
         parsed = json.loads(report.read_text())
+        if "sched.trace_window_s" not in parsed["facts"]:
+            self.skipTest(f"no tier {tier} here: " + str(self.coverage(parsed, "scheduler")))
+        if self.coverage(parsed, "scheduler")[0]["lost"] > 0:
+            self.skipTest("the reader had no CPU: events were lost")
         window = parsed["facts"]["sched.trace_window_s"].split()
         text = subprocess.run(["perf", "sched", "timehist", "-i", data, "--tid", str(sleeper.pid), "--time",
                                f"{window[0]},{window[1]}"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
