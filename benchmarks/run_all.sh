@@ -49,6 +49,10 @@ run_all() {
     printf '\n== a collective as the sweep times it ==\n'
     "$build/benchmarks/fabric_gloo" "$build/collectors/fabric"
   fi
+  if [[ "$EUID" -eq 0 ]] && command -v perf >/dev/null; then
+    printf '\n== watching the scheduler ==\n'
+    "$python" ./host_tracing.py "$build/gradsync-doctor"
+  fi
   printf '\n== the cliff test ==\n'
   "$build/benchmarks/cliff_power"
 }

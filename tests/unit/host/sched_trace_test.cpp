@@ -12,6 +12,7 @@
 
 #include "collectors/host/sched_parts.h"
 #include "collectors/host/ticker.h"
+#include "src/hosttext/proc_tasks.h"
 
 using namespace gradsync;
 
@@ -85,16 +86,31 @@ constexpr int kSleeps = 200, kYielders = 20;
 
 }  // namespace
 
+// How often the kernel says that this thread came to a CPU.
+std::int64_t own_turns() {
+  const Result<std::string> text = read_file("/proc/thread-self/schedstat", 4096);
+  const std::optional<SchedStat> stat = text ? parse_schedstat(*text) : std::nullopt;
+  return stat ? static_cast<std::int64_t>(stat->slices) : -1;
+}
+
 TEST_CASE("eBPF counts the wake-ups of a thread that sleeps so often") {
   const std::unique_ptr<SchedTrace> trace = trace_of_children(TierChoice::bpf);
   if (!trace) return;
   Children children;
-  children.add([] {
+  int told[2];
+  REQUIRE(::pipe(told) == 0);
+  children.add([told] {
     for (int i = 0; i < kSleeps; ++i) sleep_for(500'000);
+    const std::int64_t turns = own_turns();
+    if (::write(told[1], &turns, sizeof turns) != sizeof turns) ::_exit(1);
   });
   const std::int64_t child = children.first();
   children.wait();
   trace->stop();
+  std::int64_t turns = 0;
+  REQUIRE(::read(told[0], &turns, sizeof turns) == sizeof turns);
+  ::close(told[0]);
+  ::close(told[1]);
   CHECK(std::string(trace->tier().letter) == "A");
   CHECK(trace->coverage_percent("") == 100);
   const std::vector<ThreadSeen> threads = trace->threads();
@@ -103,6 +119,11 @@ TEST_CASE("eBPF counts the wake-ups of a thread that sleeps so often") {
   // One more for its birth; what else wakes a thread is a page fault or a lock or two.
   CHECK(threads[0].wait.count + threads[0].wait.unseen >= kSleeps);
   CHECK(threads[0].wait.count <= kSleeps + 20);
+  // Each turn follows a wake-up or a preemption; its end may bring one or two more.
+  const std::int64_t seen =
+      threads[0].wait.count + threads[0].preempted.count + static_cast<std::int64_t>(threads[0].wait.unseen);
+  CHECK(seen >= turns - 1);
+  CHECK(seen <= turns + 3);
   CHECK(threads[0].wait.unseen <= 0.05 * kSleeps);
   CHECK(threads[0].wait.p50_us > 0);
   CHECK(threads[0].wait.max_us >= threads[0].wait.p99_us);
