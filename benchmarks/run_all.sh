@@ -47,10 +47,14 @@ run_all() {
   "$build/benchmarks/nsys_read"
   if [[ -x "$build/benchmarks/fabric_gloo" ]]; then
     printf '\n== a collective as the sweep times it ==\n'
-    "$build/benchmarks/fabric_gloo" "$build/collectors/fabric"
+    "$build/benchmarks/fabric_gloo" "$build/plugins"
   fi
   printf '\n== sampling user copies ==\n'
   "$build/benchmarks/copy_sampler"
+  if [[ "$EUID" -eq 0 ]] && command -v perf >/dev/null; then
+    printf '\n== watching the scheduler ==\n'
+    "$python" ./host_tracing.py "$build/gradsync-doctor"
+  fi
   printf '\n== the cliff test ==\n'
   "$build/benchmarks/cliff_power"
 }

@@ -70,13 +70,21 @@ Result<void> BpfProgram::attach() {
     detach();
     return refused("the program cannot be attached", error);
   }
-  return {};
+  if (set_epoch(++epochs_)) return {};
+  const int error = errno;
+  detach();
+  return refused("the program cannot be switched on", error);
 }
 
-void BpfProgram::begin_epoch() {
+void BpfProgram::detach() {
+  if (links_.empty()) return;
+  set_epoch(0);
+  links_.clear();
+}
+
+bool BpfProgram::set_epoch(BpfU32 epoch) const {
   const BpfU32 zero = 0;
-  ++epoch_;
-  map(".data").put(&zero, &epoch_);
+  return map(".bss").put(&zero, &epoch);
 }
 
 BpfMap BpfProgram::map(const char* name) const {

@@ -22,10 +22,9 @@ class BpfProgram {
   // `ring_bytes`: a power of two, a multiple of the page size; 0 = what the program asks for.
   static Result<BpfProgram> load(const BpfConfig& config, TraceSubject subject, std::size_t ring_bytes);
 
+  // From one moment on everywhere; what threads and handlers did before is forgotten.
   Result<void> attach();
-  void detach() { links_.clear(); }
-  // What the program knew of threads and handlers that are under way is forgotten. While detached.
-  void begin_epoch();
+  void detach();
 
   BpfMap map(const char* name) const;
   bool has(BpfPart part) const { return loaded_[part]; }
@@ -45,7 +44,9 @@ class BpfProgram {
   std::array<bpf_program*, kBpfPrograms> parts_{};
   std::array<bool, kBpfPrograms> loaded_{};
   std::vector<std::unique_ptr<bpf_link, CloseLink>> links_;
-  BpfU32 epoch_ = 1;
+  bool set_epoch(BpfU32 epoch) const;
+
+  BpfU32 epochs_ = 0;
 };
 
 // The compiled program, as it was built in.

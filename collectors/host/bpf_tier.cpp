@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <map>
 
 #include "collectors/host/bpf_delays.h"
 #include "collectors/host/bpf_program.h"
+#include "collectors/host/ticker.h"
 #include "collectors/host/trace_decoder.h"
 
 namespace gradsync {
@@ -16,6 +18,8 @@ namespace {
 constexpr const char* kEvents[kBpfPrograms] = {
     "sched/sched_switch",   "sched/sched_waking", "sched/sched_wakeup_new", "irq/irq_handler_entry",
     "irq/irq_handler_exit", "irq/softirq_entry",  "irq/softirq_exit"};
+
+constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
 
 struct FreeRing {
   void operator()(ring_buffer* ring) const { ::ring_buffer__free(ring); }
@@ -38,10 +42,17 @@ class BpfTier final : public TraceTier {
 
   Name name() const override { return {"A", "eBPF", 280}; }
   std::vector<int> poll_fds() const override { return {}; }  // the ring wakes nobody: it is looked into by the clock
-  Result<void> enable() override { return program_.attach(); }
-  void disable() override { program_.detach(); }
+  Result<Nanoseconds> enable() override {
+    if (const Result<void> attached = program_.attach(); !attached) return attached.error();
+    return monotonic_now();
+  }
+  Nanoseconds disable() override {
+    const Nanoseconds now = monotonic_now();
+    program_.detach();
+    return now;
+  }
   void close() override { program_.detach(); }
-  void lose_sight() override { program_.begin_epoch(); }
+  void lose_sight() override {}  // each time it is attached it begins anew
 
   void drain() override { ::ring_buffer__consume(ring_.get()); }
 
@@ -170,7 +181,10 @@ class BpfTier final : public TraceTier {
 
 Result<std::unique_ptr<TraceTier>> open_bpf_tier(const TierSetting& setting, const JobThreads& job) {
   if (std::optional<Error> error = probe_bpf_tier(setting.root)) return std::move(*error);
-  const BpfConfig config{job.whole_machine() ? 0U : 1U, static_cast<BpfU32>(job.ancestor()), kLeastWait, kLeastIrq};
+  // Single waits are for the join with a job's steps: of a whole machine none is told.
+  const bool all = job.whole_machine();
+  const BpfConfig config{all ? 0U : 1U, static_cast<BpfU32>(job.ancestor()),
+                         static_cast<BpfU64>(all ? kNever : kLeastWait), static_cast<BpfU64>(all ? kNever : kLeastIrq)};
   Result<BpfProgram> program = BpfProgram::load(config, setting.subject, setting.ring_bytes);
   if (!program) return program.error();
   auto tier = std::make_unique<BpfTier>(std::move(*program), setting.clock_offset);

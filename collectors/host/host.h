@@ -8,7 +8,7 @@
 
 namespace gradsync {
 
-// Tier B, from perf rings: single waits of the job's threads, as series and as events for the join. Needs root.
+// Tier A, by eBPF, or B, from perf rings: waits of the job's threads, as series and as events for the join. Needs root.
 std::unique_ptr<Collector> make_sched_trace();
 
 // Tier C, from /proc alone, once a second or more seldom: the series `sched`, `irq` and `host`.

@@ -1,7 +1,5 @@
 #include "collectors/host/job_threads.h"
 
-#include <utility>
-
 #include "collectors/host/job_tree.h"
 #include "src/base/file.h"
 #include "src/base/text.h"
@@ -17,8 +15,8 @@ std::int64_t status_number(const std::filesystem::path& proc, std::int64_t id, s
   return static_cast<std::int64_t>(parse_unsigned(trim(rest.substr(0, rest.find('\n')))).value_or(0));
 }
 
-JobThreads::JobThreads(std::filesystem::path root, std::int64_t ancestor, Ancestor itself)
-    : proc_(std::move(root) / "proc"), ancestor_(ancestor), itself_(itself) {}
+JobThreads::JobThreads(const std::filesystem::path& root, std::int64_t ancestor, Ancestor itself)
+    : proc_(root / "proc"), ancestor_(ancestor), itself_(itself) {}
 
 std::vector<JobThreads::Thread> JobThreads::look() {
   if (whole_machine()) return {};

@@ -21,7 +21,7 @@ class JobThreads {
   enum class Ancestor { left_out, of_it };
 
   // ancestor 0: every thread of the machine.
-  JobThreads(std::filesystem::path root, std::int64_t ancestor, Ancestor itself);
+  JobThreads(const std::filesystem::path& root, std::int64_t ancestor, Ancestor itself);
 
   bool whole_machine() const { return ancestor_ == 0; }
   std::int64_t ancestor() const { return ancestor_; }

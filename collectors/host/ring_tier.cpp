@@ -1,5 +1,6 @@
 // Tier B: the tracepoints of all CPUs through perf rings, put in order and accounted here.
 #include <algorithm>
+#include <limits>
 #include <system_error>
 #include <thread>
 
@@ -47,13 +48,18 @@ class RingTier final : public TraceTier {
     return fds;
   }
 
-  Result<void> enable() override {
+  // The kernel takes its time to switch all of them.
+  Result<Nanoseconds> enable() override {
     for (const PerfRing& ring : rings_) ring.enable();
-    return {};
+    begin_ = monotonic_now();
+    end_ = kNoEnd;
+    return begin_;
   }
-  void disable() override {
+  Nanoseconds disable() override {
+    end_ = monotonic_now();
     for (const PerfRing& ring : rings_) ring.disable();
     count();
+    return end_;
   }
 
   void drain() override {
@@ -66,6 +72,7 @@ class RingTier final : public TraceTier {
         if (!event) return;
         event->at = at + setting_.clock_offset;
         event->cpu = cpu;
+        if (event->at < begin_ || event->at > end_) return;
         pending_.push_back(*event);
       });
       lost_records_ += ring.lost_records();
@@ -167,6 +174,8 @@ class RingTier final : public TraceTier {
   std::vector<TraceEvent> pending_;
   std::vector<std::uint64_t> seen_;
   std::vector<PerfRing::Count> counts_;
+  static constexpr Nanoseconds kNoEnd = std::numeric_limits<Nanoseconds>::max();
+  Nanoseconds begin_ = 0, end_ = kNoEnd;
   std::uint64_t events_ = 0, lost_records_ = 0, lost_before_ = 0;
 };
 

@@ -70,7 +70,7 @@ void SchedAccount::add(const TraceEvent& event) {
       enter(cpus_[event.cpu].hard, event, event.name_of_to());
       break;
     case TraceKind::irq_exit:
-      irqs_.hard_exit(event.at, event.cpu, number);
+      irqs_.hard_exit(event.at, event.cpu, number, event.from == 0 ? IrqAnswer::not_mine : IrqAnswer::handled);
       leave(cpus_[event.cpu].hard, event, Kind::irq);
       break;
     case TraceKind::softirq_entry:

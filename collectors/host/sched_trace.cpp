@@ -115,7 +115,7 @@ SchedTrace::~SchedTrace() { stop(); }
 Result<void> SchedTrace::start() {
   began_ = monotonic_now();
   look_at_job();
-  if (const Result<void> on = switch_on(began_); !on) return on.error();
+  if (const Result<void> on = switch_on(); !on) return on.error();
   Result<std::thread> started = start_quiet_thread("cannot trace the scheduler", [this] { run(); });
   if (!started) return started.error();
   thread_ = std::move(*started);
@@ -152,7 +152,7 @@ void SchedTrace::run() {
     }
   }
   look_at_job();
-  switch_off(monotonic_now());
+  switch_off();
   reader_cpu_ = thread_cpu_now();
 }
 
@@ -175,26 +175,26 @@ void SchedTrace::look_at_job() {
   looked_ = on_;
 }
 
-Result<void> SchedTrace::switch_on(Nanoseconds now) {
+Result<void> SchedTrace::switch_on() {
   const std::lock_guard lock(mutex_);
-  if (const Result<void> enabled = tier_->enable(); !enabled) return enabled.error();
+  const Result<Nanoseconds> begin = tier_->enable();
+  if (!begin) return begin.error();
   on_ = true;
   looked_ = windows_.empty() && checked_.empty() && job_.pids().empty();  // nobody is there yet: all will be born in it
-  windows_.emplace_back(now, now);
+  windows_.emplace_back(*begin, *begin);
   return {};
 }
 
-void SchedTrace::switch_off(Nanoseconds now) {
+void SchedTrace::switch_off() {
   if (!on_) return;
   on_ = false;
   {
     const std::lock_guard lock(mutex_);
-    tier_->disable();
+    windows_.back().second = tier_->disable();
   }
   tier_->drain();
   const std::lock_guard lock(mutex_);
-  tier_->settle(now + kHoldBack);
-  windows_.back().second = now;
+  tier_->settle(monotonic_now());
   tier_->lose_sight();
 }
 
@@ -209,12 +209,12 @@ void SchedTrace::keep_budget(Nanoseconds now) {
   const double allowed =
       kCredit + static_cast<double>(now - began_) * static_cast<double>(cpus_) * options_.budget_percent * 1e-2;
   if (on_ && spent > allowed) {
-    switch_off(now);
+    switch_off();
     checked_.clear();  // sums over a pause cannot be compared
   }
   // Not before there is something to spend: a window of moments holds no whole step.
   if (!on_ && spent < allowed - kCredit / 2) {
-    [[maybe_unused]] const Result<void> again = switch_on(now);  // refused: the windows say what was traced
+    [[maybe_unused]] const Result<void> again = switch_on();  // refused: the windows say what was traced
   }
 }
 

@@ -75,8 +75,8 @@ class SchedTrace {
   void run();
   void look_at_job();
   void keep_budget(Nanoseconds now);
-  Result<void> switch_on(Nanoseconds now);
-  void switch_off(Nanoseconds now);
+  Result<void> switch_on();
+  void switch_off();
 
   TraceOptions options_;
   std::string why_not_above_;

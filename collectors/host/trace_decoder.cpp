@@ -18,7 +18,7 @@ constexpr Wanted kWanted[] = {
     {"sched/sched_waking", TraceKind::waking, "", "pid", "", "comm", ""},
     {"sched/sched_wakeup_new", TraceKind::newborn, "", "pid", "", "comm", ""},
     {"irq/irq_handler_entry", TraceKind::irq_entry, "", "irq", "", "name", ""},
-    {"irq/irq_handler_exit", TraceKind::irq_exit, "", "irq", "", "", ""},
+    {"irq/irq_handler_exit", TraceKind::irq_exit, "ret", "irq", "", "", ""},
     {"irq/softirq_entry", TraceKind::softirq_entry, "", "vec", "", "", ""},
     {"irq/softirq_exit", TraceKind::softirq_exit, "", "vec", "", "", ""},
 };
@@ -94,10 +94,13 @@ std::optional<TraceEvent> TraceDecoder::decode(std::span<const std::byte> raw) c
   event.current = static_cast<std::int32_t>(*current);
   event.to = static_cast<std::int32_t>(*to);
   if (entry.to_name.size > 0) copy_text(trace_text(raw, entry.to_name), event.to_name);
-  if (entry.kind != TraceKind::sched_switch) return event;
-  const auto from = trace_number(raw, entry.from), state = trace_number(raw, entry.state);
-  if (!from || !state) return std::nullopt;
+  if (entry.from.size == 0) return event;
+  const auto from = trace_number(raw, entry.from);
+  if (!from) return std::nullopt;
   event.from = static_cast<std::int32_t>(*from);
+  if (entry.kind != TraceKind::sched_switch) return event;
+  const auto state = trace_number(raw, entry.state);
+  if (!state) return std::nullopt;
   event.runnable = (*state & 0xff) == 0;  // the bit above says that it was preempted
   copy_text(trace_text(raw, entry.from_name), event.from_name);
   return event;

@@ -23,7 +23,7 @@ struct TraceEvent {
   TraceKind kind = TraceKind::sched_switch;
   bool runnable = false;     // switch: the one that leaves could go on
   std::int32_t current = 0;  // thread on the CPU
-  std::int32_t from = 0;     // switch
+  std::int32_t from = 0;     // switch; end of an irq handler: what it answered, 0 = not its device's
   std::int32_t to = 0;       // switch: comes to the CPU; waking: who is woken; irq: line; softirq: vector
   std::array<char, 16> from_name{}, to_name{};
 

@@ -68,8 +68,9 @@ class TraceTier {
 
   virtual Name name() const = 0;
   virtual std::vector<int> poll_fds() const = 0;
-  virtual Result<void> enable() = 0;
-  virtual void disable() = 0;
+  // From the moment that enable returns to that which disable returns everything is accounted.
+  virtual Result<Nanoseconds> enable() = 0;
+  virtual Nanoseconds disable() = 0;
   virtual void drain() = 0;                                      // by the reader, without the lock: takes what came
   virtual void settle(Nanoseconds until) = 0;                    // accounts what came before that
   virtual void look(const std::vector<std::int64_t>& pids) = 0;  // processes of the job that are known now

@@ -15,6 +15,7 @@
 #include "src/commands/irq_kernel.h"
 #include "src/commands/irq_measure.h"
 #include "src/commands/irq_report.h"
+#include "src/commands/irq_trace.h"
 #include "src/commands/output.h"
 #include "src/commands/rule_options.h"
 #include "src/diagnosis/rule_set.h"
@@ -81,6 +82,9 @@ class IrqCommand final : public Command {
         ->expected(0, 1)
         ->excludes(fix)
         ->type_name("FILE");
+    app.add_option("--tier", tier_, "how to time handlers: A eBPF, B perf rings, C not at all; best: the first allowed")
+        ->check(CLI::IsMember({"best", "A", "B", "C"}))
+        ->type_name("TIER");
     app.add_option("--journal", folder_, "folder of the journal")->type_name("DIR");
     app.add_option("--root", root_, "read /proc and /sys below DIR: a copy of another machine's")->type_name("DIR");
     app.add_option("--proc-root", proc_root_, "read DIR in place of /proc")->type_name("DIR");
@@ -145,13 +149,16 @@ class IrqCommand final : public Command {
       for (const auto& [key, device] : snapshot->devices) known += (known.empty() ? "" : ", ") + device.label;
       return usage("--device or --irq", unknown.front(), "not among this machine's interrupts; devices: " + known);
     }
+    std::optional<IrqTrace> trace;
+    if (roots_.live() && picture_seconds_ > 0) trace.emplace(tier_);
     const Result<IrqCounters> before = read_irq_counters(roots_, steady_seconds());
     if (!before) return before.error();
     kernel.wait(milliseconds(picture_seconds_));
     const Result<IrqCounters> after = read_irq_counters(roots_, steady_seconds());
     if (!after) return after.error();
-    IrqPicture picture{std::move(*snapshot), {}, {}};
+    IrqPicture picture{std::move(*snapshot), {}, {}, {}};
     picture.interval = irq_interval(*before, *after, picture.snapshot.host);
+    if (trace) picture.timed = trace->finish(picture.interval.rates);
     picture.plan = plan_interrupts(picture.snapshot, picture.interval.rates, plan_);
     return picture;
   }
@@ -205,7 +212,8 @@ class IrqCommand final : public Command {
     };
     const std::string outcome = fact("irq.outcome"), busiest = fact("irq.busiest");
     verdict.text = "Interrupts: " + (outcome.empty() ? fact("irq.plan") : outcome) + ".";
-    if (!busiest.empty()) verdict.text += " " + busiest + ".";
+    for (const std::string& more : {fact("irq.costliest"), busiest})
+      if (!more.empty()) verdict.text += " " + more + ".";
     return verdict;
   }
 
@@ -263,7 +271,7 @@ class IrqCommand final : public Command {
 
   IrqPlanOptions plan_;
   std::vector<int> training_;
-  std::string duration_text_, cpus_text_, verify_text_ = "5", undo_file_, folder_ = kJournalFolder;
+  std::string duration_text_, cpus_text_, verify_text_ = "5", undo_file_, folder_ = kJournalFolder, tier_ = "best";
   std::string root_, proc_root_, sys_root_;
   double picture_seconds_ = 0, compare_seconds_ = 0, verify_seconds_ = 0;
   bool fix_ = false, dry_run_ = false, keep_ = false, force_ = false;

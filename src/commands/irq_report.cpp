@@ -81,6 +81,11 @@ void add_coverage(const IrqPicture& picture, Inputs& inputs) {
 
 void add_picture(const IrqPicture& picture, Inputs& inputs) {
   for (const auto& [name, series] : picture.interval.series) inputs.series[name] = series;
+  if (const auto timed = picture.timed.series.find("irq"); timed != picture.timed.series.end()) {
+    Series& all = inputs.series.try_emplace("irq", Series{"irq", timed->second.columns, {}}).first->second;
+    all.rows.insert(all.rows.end(), timed->second.rows.begin(), timed->second.rows.end());
+  }
+  inputs.coverage.insert(inputs.coverage.end(), picture.timed.coverage.begin(), picture.timed.coverage.end());
   inputs.series["irq_cpus"] = cpu_series(picture);
   inputs.series["irq_devices"] = device_series(picture.plan);
   inputs.series["irq_plan"] = plan_series(picture.plan);

@@ -5,6 +5,7 @@
 #include "src/affinity/journal.h"
 #include "src/affinity/plan.h"
 #include "src/affinity/transaction.h"
+#include "src/model/collector.h"
 #include "src/model/inputs.h"
 
 namespace gradsync {
@@ -13,6 +14,7 @@ struct IrqPicture {
   IrqSnapshot snapshot;
   IrqInterval interval;
   IrqPlan plan;
+  RecordingParts timed;  // the series irq with times of handlers, and how they were taken
 };
 
 // Series irq, softnet, irq_cpus, irq_devices, irq_plan; facts and coverage.

@@ -16,6 +16,7 @@
 #include "src/commands/command.h"
 #include "src/commands/examine.h"
 #include "src/commands/exit_status.h"
+#include "src/commands/irq_trace.h"
 #include "src/commands/launch.h"
 #include "src/commands/output.h"
 #include "src/commands/rule_options.h"
@@ -114,7 +115,7 @@ class SchedCommand final : public Command {
     TraceOptions options;
     options.ancestor = ancestor;
     if (command_.empty()) options.itself = JobThreads::Ancestor::of_it;
-    options.tier = tier_ == "A" ? TierChoice::bpf : tier_ == "B" ? TierChoice::rings : TierChoice::best;
+    options.tier = tier_choice(tier_);
     sampler_.emplace("/", ancestor, command_.empty() ? Since::first_look : Since::birth);
     sampler_->look(monotonic_now());
     if (tier_ == "C") {

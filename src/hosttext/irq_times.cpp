@@ -9,15 +9,17 @@ constexpr std::size_t kMostRows = 262144;
 
 }  // namespace
 
-void IrqTimes::add(const Open& done, int cpu, bool soft, Nanoseconds time) {
+// The row, its count raised; nothing when there are too many.
+IrqTime* IrqTimes::add(const Open& done, int cpu, bool soft, Nanoseconds time) {
   const std::tuple key{soft, done.id, done.handler, cpu};
   if (times_.size() >= kMostRows && !times_.contains(key)) {
     ++unpaired_;
-    return;
+    return nullptr;
   }
   IrqTime& row = times_.try_emplace(key, IrqTime{done.id, done.handler, cpu, soft, 0, 0}).first->second;
   ++row.count;
   row.time += time;
+  return &row;
 }
 
 // Nothing, and counted, for what comes before its predecessor on the CPU.
@@ -38,14 +40,15 @@ void IrqTimes::hard_entry(Nanoseconds at, int cpu, std::string_view irq, std::st
   on->hard = {true, at, std::string(irq), std::string(handler)};
 }
 
-void IrqTimes::hard_exit(Nanoseconds at, int cpu, std::string_view irq) {
+void IrqTimes::hard_exit(Nanoseconds at, int cpu, std::string_view irq, IrqAnswer answer) {
   Cpu* const on = in_order(at, cpu);
   if (on == nullptr) return;
   if (!on->hard.is_open || on->hard.id != irq) {
     ++unpaired_;
     return;
   }
-  add(on->hard, cpu, false, at - on->hard.since);
+  IrqTime* const row = add(on->hard, cpu, false, at - on->hard.since);
+  if (row != nullptr && answer == IrqAnswer::not_mine) --row->count;
   if (on->soft.is_open) on->hard_inside_soft += at - on->hard.since;
   on->hard.is_open = false;
 }

@@ -21,10 +21,13 @@ struct IrqTime {
   Nanoseconds time = 0;
 };
 
+// What a handler answered: on a line that devices share each is asked, and those whose interrupt it was not take time too.
+enum class IrqAnswer { handled, not_mine };
+
 class IrqTimes {
  public:
   void hard_entry(Nanoseconds at, int cpu, std::string_view irq, std::string_view handler);
-  void hard_exit(Nanoseconds at, int cpu, std::string_view irq);
+  void hard_exit(Nanoseconds at, int cpu, std::string_view irq, IrqAnswer answer = IrqAnswer::handled);
   void soft_entry(Nanoseconds at, int cpu, std::string_view action);
   void soft_exit(Nanoseconds at, int cpu, std::string_view action);
 
@@ -42,7 +45,7 @@ class IrqTimes {
     Nanoseconds hard_inside_soft = 0, last = 0;
   };
   Cpu* in_order(Nanoseconds at, int cpu);
-  void add(const Open& done, int cpu, bool soft, Nanoseconds time);
+  IrqTime* add(const Open& done, int cpu, bool soft, Nanoseconds time);
 
   std::map<int, Cpu> cpus_;
   std::map<std::tuple<bool, std::string, std::string, int>, IrqTime> times_;  // soft, id, handler, CPU

@@ -335,6 +335,86 @@ class RealInterrupt(doctor.TestCase):
         self.assertEqual(chosen, self.placement()[0])
 
 
+class Storm(doctor.TestCase):
+    """One read at a time past the page cache: an interrupt of the disk for each."""
+
+    STORM = "while :; do dd if=\"$1\" of=/dev/null bs=4k iflag=direct 2>/dev/null || exit 1; done"
+
+    def begin_storm(self):
+        path = self.folder / "storm"
+        path.write_bytes(os.urandom(1 << 24))
+        with open(path, "rb") as file:
+            os.fsync(file.fileno())
+        reader = subprocess.Popen(["sh", "-c", self.STORM, "sh", str(path)], start_new_session=True)
+        self.addCleanup(self.end_storm, reader)
+        time.sleep(0.3)
+        if reader.poll() is not None:
+            self.skipTest("files here cannot be read past the page cache")
+
+    @staticmethod
+    def end_storm(reader):
+        if reader.poll() is None:
+            os.killpg(reader.pid, signal.SIGKILL)
+        reader.wait()
+
+    def rows(self, tier):
+        report = self.folder / "irq.json"
+        done = self.doctor("irq", "--tier", tier, "--duration", "3", "--json", report)
+        self.assertEqual(0, done.returncode, done.stderr)
+        parsed = json.loads(report.read_text())
+        series = [one for one in parsed["series"] if one["name"] == "irq"][0]
+        rows = [dict(zip(series["columns"], row)) for row in series["rows"]]
+        counted = {}
+        for row in rows:
+            if row["source"] == "/proc/interrupts" and row["role"] in ("queue", "control", "other"):
+                counted[row["irq"]] = counted.get(row["irq"], 0) + row["count"]
+        busiest = max(counted, key=counted.get)
+        if counted[busiest] < 3000:
+            self.skipTest(f"reading a file raises no storm here: {counted[busiest]} interrupts")
+        return parsed, rows, busiest, counted[busiest]
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root")
+    def test_times_and_counts_of_the_device(self):
+        self.begin_storm()
+        report, rows, irq, count = self.rows("best")
+        times = self.coverage(report, "interrupt times")[0]
+        if times["tier"] != "A":
+            self.skipTest("no eBPF here: " + times["reason"])
+        timed = [row for row in rows if row["source"] == "eBPF" and row["irq"] == irq]
+        self.assertLessEqual(abs(sum(row["count"] for row in timed) - count), max(20, 0.005 * count))
+        microseconds = sum(row["hard_us"] for row in timed) / sum(row["count"] for row in timed)
+        share = 100 * count * microseconds * 1e-6 / timed[0]["interval_s"]
+        device = timed[0]["device"]
+        metrics = {(m["name"], m["scope"]): m["value"] for m in report["metrics"]}
+        said = metrics[("irq.time_share_percent", f"device:{device}")]
+        self.assertLess(abs(said - share), 0.2 * share)
+        self.assertTrue(report["facts"]["irq.costliest"].startswith(device + " takes "), report["facts"])
+        rate = metrics[("irq.rate_hz", f"device:{device}")]
+        self.assertLess(abs(rate - count / timed[0]["interval_s"]), 0.05 * rate)  # counted once, by two ways
+        softirqs = [row for row in rows if row["role"] == "softirq" and row["source"] == "eBPF"]
+        self.assertTrue(any(row["soft_us"] > 0 for row in softirqs))
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root")
+    def test_rings_tell_times_only_of_what_they_saw(self):
+        self.begin_storm()
+        report, rows, irq, count = self.rows("B")
+        times = self.coverage(report, "interrupt times")[0]
+        if times["state"] == "unavailable":
+            self.skipTest("no perf rings here: " + times["reason"])
+        timed = sum(row["count"] for row in rows if row["source"] == "perf rings" and row["irq"] == irq)
+        if times["state"] == "collected":
+            self.assertGreater(timed, 0.9 * count)
+        else:
+            self.assertEqual(0, timed)
+            self.assertIn("below 95 %", times["reason"])
+
+    def test_without_a_trace(self):
+        done = self.doctor("irq", "--tier", "C", "--duration", "0.2", "--json", "-")
+        times = self.coverage(json.loads(done.stdout), "interrupt times")[0]
+        self.assertEqual("unavailable", times["state"])
+        self.assertIn("--tier C", times["reason"])
+
+
 class QuietMachine(doctor.TestCase):
     def test_nothing_fires(self):
         for _ in range(5):

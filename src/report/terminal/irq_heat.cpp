@@ -90,6 +90,7 @@ std::vector<Queue> queues_of(const Report& report, const Bins& bins, std::size_t
     queue.vector = rows[i].text("vector");
     queue.device = rows[i].text("device");
     if (bin == bins.of_cpu.end() || seconds <= 0) continue;
+    if (rows[i].number("hard_us")) continue;  // timed handlers: /proc/interrupts counts the same beside it
     const double rate = rows[i].number("count").value_or(0) / seconds;
     queue.rate[bin->second] += rate;
     queue.total += rate;

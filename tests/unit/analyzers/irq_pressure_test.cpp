@@ -100,6 +100,32 @@ TEST_CASE("times of handlers: of the busiest CPU; perf's counts make no rate and
   CHECK_FALSE(found.metrics.value("irq.busiest_share_percent", "device:eth0"));
 }
 
+TEST_CASE("counted and timed beside each other: counted once, and timed rather than sampled by the tick") {
+  Inputs inputs;
+  Series& series = inputs.series["irq"];
+  series = {"irq", {"device", "cpu", "count", "hard_us", "soft_us", "vector", "role", "interval_s", "source"}, {}};
+  series.rows = {
+      {"disk", std::int64_t{1}, std::int64_t{36'000}, kNaN, kNaN, "disk-0", "queue", 3.0, "/proc/interrupts"},
+      {"disk", std::int64_t{1}, std::int64_t{36'100}, 90'250.0, kNaN, "disk-0", "queue", 3.01, "eBPF"},
+      {"", std::int64_t{1}, std::int64_t{36'100}, kNaN, 150'500.0, "", "softirq", 3.01, "eBPF"},
+      {"", std::int64_t{1}, std::int64_t{0}, 0.0, 900'000.0, "all", "softirq", 3.0, "/proc/stat"},
+  };
+  Conclusions found;
+  make_irq_pressure()->conclude({}, inputs, found);
+  CHECK(*found.metrics.value("irq.rate_hz", "device:disk") == doctest::Approx(12'000));
+  CHECK(*found.metrics.value("irq.rate_hz", "all") == doctest::Approx(12'000));
+  CHECK(*found.metrics.value("irq.time_share_percent", "device:disk") == doctest::Approx(90'250 / 3.01e6 * 100));
+  CHECK(*found.metrics.value("irq.time_share_percent", "all") == doctest::Approx(90'250 / 3.01e6 * 100));
+  CHECK(*found.metrics.value("softirq.time_share_percent", "all") == doctest::Approx(5));
+  CHECK(found.facts["irq.costliest"] == "disk takes 3 % of a CPU: 12K interrupts/s of 2.5 µs");
+
+  std::erase_if(series.rows, [](const auto& row) { return std::get<std::string>(row[8]) == "eBPF"; });
+  Conclusions sampled;
+  make_irq_pressure()->conclude({}, inputs, sampled);
+  CHECK(*sampled.metrics.value("softirq.time_share_percent", "all") == doctest::Approx(30));
+  CHECK_FALSE(sampled.facts.contains("irq.costliest"));
+}
+
 TEST_CASE("packets that were dropped because a CPU did not keep up, over all CPUs") {
   Inputs inputs;
   inputs.series["softnet"] = {"softnet",

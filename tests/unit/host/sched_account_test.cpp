@@ -31,6 +31,7 @@ TraceEvent other(Nanoseconds at, int cpu, TraceKind kind, int what, int current)
   event.kind = kind;
   event.to = what;
   event.current = current;
+  event.from = kind == TraceKind::irq_exit ? 1 : 0;  // handled
   name(event.to_name, kind == TraceKind::waking ? "rank" : "virtio0");
   return event;
 }
@@ -106,4 +107,18 @@ TEST_CASE("no wait spans a loss") {
   all.add(switched(900'000 * kUs, 0, 900, true, 10));
   CHECK(all.held_up().empty());
   CHECK(all.waits().waited(10) == 0);
+}
+
+TEST_CASE("devices share a line: both take time, one had the interrupt") {
+  SchedAccount all = account();
+  TraceEvent exit = other(12 * kUs, 0, TraceKind::irq_exit, 38, 10);
+  all.add(other(10 * kUs, 0, TraceKind::irq_entry, 38, 10));
+  all.add(exit);
+  all.add(other(13 * kUs, 0, TraceKind::irq_entry, 38, 10));
+  exit.at = 17 * kUs;
+  exit.from = 0;
+  all.add(exit);
+  REQUIRE(all.irqs().all().size() == 1);
+  CHECK(all.irqs().all()[0].count == 1);
+  CHECK(all.irqs().all()[0].time == 6 * kUs);
 }

@@ -18,7 +18,8 @@ std::map<std::string, TraceFormat> formats() {
     format.fields = {{"common_type", {0, 2, false}}, {"common_pid", {4, 4, false}},  {"prev_pid", {8, 4, false}},
                      {"next_pid", {12, 4, false}},   {"prev_state", {16, 8, false}}, {"prev_comm", {24, 16, false}},
                      {"next_comm", {40, 16, false}}, {"pid", {12, 4, false}},        {"comm", {40, 16, false}},
-                     {"irq", {12, 4, false}},        {"vec", {12, 4, false}},        {"name", {40, 16, false}}};
+                     {"irq", {12, 4, false}},        {"vec", {12, 4, false}},        {"name", {40, 16, false}},
+                     {"ret", {8, 4, false}}};
   }
   return all;
 }
