@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "collectors/attach/attach.h"
+#include "collectors/host/pmu_group.h"
 #include "src/commands/collectors.h"
 #include "src/commands/command.h"
 #include "src/commands/exit_status.h"
@@ -35,6 +36,7 @@ class CheckCommand final : public Command {
     report.command = "check";
     for (const auto& collector : all_collectors())
       for (Coverage& coverage : collector->probe(context)) report.coverage.push_back(std::move(coverage));
+    report.coverage.push_back(pmu_coverage());
     report.coverage.push_back(interpreter());
     for (Coverage& coverage : irq_coverage({}, kJournalFolder)) report.coverage.push_back(std::move(coverage));
     for (const char* source : {"GPU activity in plain steps"})
