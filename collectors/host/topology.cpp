@@ -124,7 +124,10 @@ class TopologyCollector final : public Collector {
     topology_ = read_topology(context.root);
     return {};
   }
-  void stop(const CollectorContext&, EventSink&, RecordingParts& parts) override {
+  // NVML takes its time to start: the job does not wait for it. A copy of another machine's files knows no library.
+  void stop(const CollectorContext& context, EventSink&, RecordingParts& parts) override {
+    if (context.root == "/")
+      if (const auto gpus = read_nvml()) add_nvml(*gpus, topology_);
     add_topology_parts(topology_, parts);
   }
 
@@ -140,6 +143,24 @@ std::optional<double> parse_link_speed(std::string_view text) {
   const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), value);
   if (word.empty() || error != std::errc{} || stop != word.data() + word.size() || value <= 0) return std::nullopt;
   return value;
+}
+
+void add_nvml(const std::vector<NvmlGpu>& gpus, Topology& topology) {
+  for (const NvmlGpu& gpu : gpus) {
+    auto device = std::find_if(topology.devices.begin(), topology.devices.end(), [&](const HostDevice& one) {
+      return one.kind == DeviceKind::gpu && one.address == gpu.address;
+    });
+    if (device == topology.devices.end())
+      device = topology.devices.insert(device, {DeviceKind::gpu, gpu.address, gpu.address, {}, {}, ""});
+    device->model = gpu.model;
+    device->nvlinks = gpu.nvlinks;
+    device->nvlinks_active = gpu.nvlinks_active;
+    if (device->link.max_width) continue;  // sysfs told
+    const auto speed = [](const std::optional<int>& generation) {
+      return generation ? pcie_lane_speed(*generation) : std::nullopt;
+    };
+    device->link = {speed(gpu.generation), speed(gpu.max_generation), gpu.width, gpu.max_width};
+  }
 }
 
 Topology read_topology(const fs::path& root) {
@@ -166,23 +187,30 @@ Topology read_topology(const fs::path& root) {
 
 void add_topology_parts(const Topology& topology, RecordingParts& parts) {
   const auto number = [](const auto& value) { return value ? static_cast<double>(*value) : kNaN; };
-  Series series{
-      "topology",
-      {"machine", "kind", "device", "address", "numa_node", "link_gts", "max_link_gts", "lanes", "max_lanes", "port"},
-      {}};
-  std::vector<std::string> degraded;
+  Series series{"topology",
+                {"machine", "kind", "device", "address", "numa_node", "link_gts", "max_link_gts", "lanes", "max_lanes",
+                 "port", "model", "nvlinks_active", "nvlinks"},
+                {}};
+  std::vector<std::string> degraded, models, nvlinks;
   bool told = false;  // by any link
   for (const HostDevice& device : topology.devices) {
     const char* kind = device.kind == DeviceKind::gpu ? "gpu" : device.kind == DeviceKind::rdma ? "rdma" : "nic";
     series.rows.push_back({machine_name(), kind, device.name, device.address, number(device.numa_node),
                            number(device.link.speed_gts), number(device.link.max_speed_gts), number(device.link.width),
-                           number(device.link.max_width), device.port});
+                           number(device.link.max_width), device.port, device.model, number(device.nvlinks_active),
+                           number(device.nvlinks)});
+    if (!device.model.empty() && std::find(models.begin(), models.end(), device.model) == models.end())
+      models.push_back(device.model);
+    if (device.nvlinks)
+      nvlinks.push_back(fmt::format("{}: {} of {} links up", device.name, *device.nvlinks_active, *device.nvlinks));
     told |= device.link.width.value_or(0) > 0 && device.link.max_width.has_value();
     if (device.link.narrow() || (device.link.slow() && device.kind != DeviceKind::gpu))
       degraded.push_back(link_text(device));
   }
   if (!series.rows.empty()) parts.series["topology"] = std::move(series);
   if (told) parts.facts["topology.narrow_links"] = degraded.empty() ? "none" : join(degraded, "; ");
+  if (!models.empty()) parts.facts["topology.gpus"] = join(models, ", ");
+  if (!nvlinks.empty()) parts.facts["topology.nvlink"] = join(nvlinks, "; ");
   if (topology.numa_nodes > 0) parts.facts["topology.numa_nodes"] = std::to_string(topology.numa_nodes);
   if (!topology.governors.empty()) parts.facts["topology.governor"] = join(topology.governors, ", ");
   if (!topology.irq_owners.empty()) parts.facts["topology.irq_owners"] = join(topology.irq_owners, ", ");
