@@ -49,10 +49,10 @@ bool is_pci_address(const std::string& name) {
 }
 
 // The function itself, or what carries it: a virtio NIC is a child of its PCI function.
-fs::path pci_function(const fs::path& device, const fs::path& root) {
+fs::path pci_function(const fs::path& device, const fs::path& sys) {
   std::error_code error;
   fs::path folder = fs::canonical(device, error);
-  const fs::path top = fs::canonical(root, error);
+  const fs::path top = fs::canonical(sys, error);
   for (; !folder.empty() && folder != top && folder.has_relative_path(); folder = folder.parent_path())
     if (is_pci_address(folder.filename().string())) return folder;
   return {};
@@ -67,10 +67,10 @@ void read_function(const fs::path& function, HostDevice& device) {
                  read_number(function / "max_link_width")};
 }
 
-void add_nics(const fs::path& root, Topology& topology) {
-  for (const fs::path& folder : entries(root / "sys/class/net")) {
+void add_nics(const fs::path& sys, Topology& topology) {
+  for (const fs::path& folder : entries(sys / "class/net")) {
     HostDevice device{DeviceKind::nic, folder.filename().string(), "", {}, {}, ""};
-    read_function(pci_function(folder / "device", root), device);
+    read_function(pci_function(folder / "device", sys), device);
     if (device.address.empty()) continue;  // loopback, bridges, tunnels
     const auto speed = read_number(folder / "speed");
     device.port = (speed ? std::to_string(*speed) + " Mb/s, " : "") + read_line(folder / "operstate");
@@ -78,10 +78,10 @@ void add_nics(const fs::path& root, Topology& topology) {
   }
 }
 
-void add_rdma(const fs::path& root, Topology& topology) {
-  for (const fs::path& folder : entries(root / "sys/class/infiniband")) {
+void add_rdma(const fs::path& sys, Topology& topology) {
+  for (const fs::path& folder : entries(sys / "class/infiniband")) {
     HostDevice device{DeviceKind::rdma, folder.filename().string(), "", {}, {}, ""};
-    read_function(pci_function(folder / "device", root), device);
+    read_function(pci_function(folder / "device", sys), device);
     for (const fs::path& port : entries(folder / "ports")) {
       const std::string state = read_line(port / "state");  // "4: ACTIVE"
       device.port += (device.port.empty() ? "" : "; ") + read_line(port / "rate") + ", " +
@@ -98,8 +98,8 @@ bool is_gpu(const fs::path& function) {
          (kind.starts_with("0x1200") && vendor == kAmd);
 }
 
-void add_gpus(const fs::path& root, Topology& topology) {
-  for (const fs::path& function : entries(root / "sys/bus/pci/devices")) {
+void add_gpus(const fs::path& sys, Topology& topology) {
+  for (const fs::path& function : entries(sys / "bus/pci/devices")) {
     if (!is_gpu(function)) continue;
     HostDevice device{DeviceKind::gpu, function.filename().string(), "", {}, {}, ""};
     read_function(function, device);
@@ -121,17 +121,32 @@ class TopologyCollector final : public Collector {
     return {{name(), "", CoverageState::collected, "", "", 0}};
   }
   Result<void> start(const CollectorContext& context, Environment&) override {
-    topology_ = read_topology(context.root);
+    roots_ = roots_of(context);
+    topology_ = read_topology(roots_);
     return {};
   }
   // NVML takes its time to start: the job does not wait for it. A copy of another machine's files knows no library.
-  void stop(const CollectorContext& context, EventSink&, RecordingParts& parts) override {
-    if (context.root == "/")
+  void stop(const CollectorContext&, EventSink&, RecordingParts& parts) override {
+    if (roots_.live())
       if (const auto gpus = read_nvml()) add_nvml(*gpus, topology_);
     add_topology_parts(topology_, parts);
   }
 
  private:
+  // A container may have the host's /sys elsewhere.
+  static IrqRoots roots_of(const CollectorContext& context) {
+    IrqRoots roots;
+    if (context.root != "/") roots = {context.root / "proc", context.root / "sys"};
+    const auto told = [&context](const char* option, fs::path& path) {
+      const auto found = context.options.find(option);
+      if (found != context.options.end() && !found->second.empty()) path = found->second;
+    };
+    told("proc-root", roots.proc);
+    told("sys-root", roots.sys);
+    return roots;
+  }
+
+  IrqRoots roots_;
   Topology topology_;
 };
 
@@ -163,21 +178,21 @@ void add_nvml(const std::vector<NvmlGpu>& gpus, Topology& topology) {
   }
 }
 
-Topology read_topology(const fs::path& root) {
+Topology read_topology(const IrqRoots& roots) {
   Topology topology;
-  add_nics(root, topology);
-  add_rdma(root, topology);
-  add_gpus(root, topology);
-  for (const fs::path& node : entries(root / "sys/devices/system/node")) {
+  add_nics(roots.sys, topology);
+  add_rdma(roots.sys, topology);
+  add_gpus(roots.sys, topology);
+  for (const fs::path& node : entries(roots.sys / "devices/system/node")) {
     const std::string name = node.filename().string();
     topology.numa_nodes += name.starts_with("node") && parse_unsigned(name.substr(4)) ? 1 : 0;
   }
   std::set<std::string> governors, owners;
-  for (const fs::path& cpu : entries(root / "sys/devices/system/cpu"))
+  for (const fs::path& cpu : entries(roots.sys / "devices/system/cpu"))
     if (const std::string governor = read_line(cpu / "cpufreq/scaling_governor"); !governor.empty())
       governors.insert(governor);
-  for (const std::int64_t pid : numbered_folders(root / "proc"))
-    if (const std::string name = read_line(root / "proc" / std::to_string(pid) / "comm");
+  for (const std::int64_t pid : numbered_folders(roots.proc))
+    if (const std::string name = read_line(roots.proc / std::to_string(pid) / "comm");
         name == "irqbalance" || name == "tuned" || name == "crio")
       owners.insert(name);
   topology.governors.assign(governors.begin(), governors.end());

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "collectors/host/irq_snapshot.h"
 #include "collectors/host/nvml.h"
 #include "src/model/collector.h"
 
@@ -44,7 +45,7 @@ struct Topology {
 std::optional<double> parse_link_speed(std::string_view text);
 // Models, NVLink, and links of GPUs that this sysfs does not show.
 void add_nvml(const std::vector<NvmlGpu>& gpus, Topology& topology);
-Topology read_topology(const std::filesystem::path& root);
+Topology read_topology(const IrqRoots& roots);
 void add_topology_parts(const Topology& topology, RecordingParts& parts);
 
 }  // namespace gradsync
