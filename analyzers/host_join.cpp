@@ -18,6 +18,7 @@ constexpr std::int64_t kFewestTraced = 3;
 
 struct Joined {
   std::int64_t steps = 0;
+  bool wakeups = true;
   double exposed = 0, explained = 0, irq = 0, quota = 0, own = 0, training = 0, time = 0;  // ns
 
   double by_job = 0, by_all = 0;  // ns of single threads: while a thread of the job had the CPU, and of all
@@ -65,6 +66,7 @@ class HostJoinAnalyzer final : public Analyzer {
     joined.own += cell(6);
     joined.training += cell(7);
     joined.time += cell(8);
+    joined.wakeups &= cell(10) != 0;
   }
 
   // Ranks that have too few CPUs for their own threads take them from each other: that is no neighbour's fault.
@@ -90,6 +92,12 @@ class HostJoinAnalyzer final : public Analyzer {
       add_value(metrics, name, scope, value, joined.steps, kSource);
     };
     const auto steps = static_cast<double>(joined.steps);
+    if (!joined.wakeups) {  // a part of the waits must not pass for all of them
+      add("sched.preempted_ms", 1e-6 * joined.by_others() / steps);
+      add("sched.preempted_percent", percent(joined.by_others(), joined.time));
+      if (joined.exposed > 0) add("sched.preempted_exposed_percent", percent(joined.explained, joined.exposed));
+      return;
+    }
     add("sched.held_up_ms", 1e-6 * joined.held() / steps);
     add("sched.held_up_percent", percent(joined.held(), joined.time));
     add("sched.starved_ms", 1e-6 * joined.by_others() / steps);

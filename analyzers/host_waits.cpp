@@ -50,6 +50,10 @@ bool holds(const IntervalSet& windows, Interval window) {
 }
 
 HostWaits::HostWaits(const RankTimeline& rank) : rank_(rank), windows_(host_windows(rank, "sched_trace")) {
+  if (windows_.empty()) {
+    windows_ = host_windows(rank, "switch_records");
+    wakeups_ = false;
+  }
   for (const Event& event : rank.host_events)
     if (is_wait(event)) longest_ = std::max(longest_, event.duration());
   all_traced_ = std::all_of(rank.steps.begin(), rank.steps.end(), [this](const StepSpan& step) {
@@ -122,9 +126,10 @@ void HostWaits::take(const StepSpan& step, StepActivity& seen) {
   name(all, exposed);
   row.push_back(whole(elsewhere.length()));
   row.push_back(whole(step.end - step.start));
-  row.push_back(whole(all_traced_));
+  row.push_back(whole(all_traced_ && wakeups_));
+  row.push_back(whole(wakeups_));
   rows_.push_back(std::move(row));
-  if (!all_traced_) return;
+  if (!all_traced_ || !wakeups_) return;  // a class that holds a part of its time is none
 
   const IntervalSet held = unite(explained, elsewhere);
   for (const StepClass one : {StepClass::compute, StepClass::compress, StepClass::decompress, StepClass::comm,
@@ -138,7 +143,7 @@ void HostWaits::take(const StepSpan& step, StepActivity& seen) {
 void HostWaits::write(Summary& summary) const {
   if (rows_.empty()) return;
   Series& join = summary.table(kHostJoinTable, {"rank", "step", "exposed_ns", "explained_ns", "irq_ns", "quota_ns",
-                                                "own_ns", "training_ns", "time_ns", "classed"});
+                                                "own_ns", "training_ns", "time_ns", "classed", "wakeups"});
   join.rows.insert(join.rows.end(), rows_.begin(), rows_.end());
   Series& held = summary.table(kHeldUpTable, {"rank", "thread", "by", "ns"});
   for (const auto& [who, ns] : by_) held.rows.push_back({whole(rank_.rank), who.first, who.second, whole(ns)});

@@ -11,6 +11,9 @@ namespace gradsync {
 // Tier A, by eBPF, or B, from perf rings: waits of the job's threads, as series and as events for the join. Needs root.
 std::unique_ptr<Collector> make_sched_trace();
 
+// The same where it is allowed, else preemption waits of the job's own threads, which need no privilege.
+std::unique_ptr<Collector> make_sched_tiers();
+
 // Tier C, from /proc alone, once a second or more seldom: the series `sched`, `irq` and `host`.
 std::unique_ptr<Collector> make_proc_sampler();
 

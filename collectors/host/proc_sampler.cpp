@@ -7,8 +7,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
+#include "collectors/host/collisions.h"
 #include "collectors/host/host.h"
+#include "collectors/host/irq_files.h"
 #include "collectors/host/job_tree.h"
 #include "collectors/host/ticker.h"
 #include "src/base/file.h"
@@ -43,6 +46,7 @@ std::string machine_name() {
 
 ProcSampler::ProcSampler(const fs::path& root, std::int64_t ancestor, Since since)
     : proc_(root / "proc"),
+      sys_(root / "sys"),
       ancestor_(ancestor),
       since_(since),
       threads_(proc_, since),
@@ -129,9 +133,33 @@ void ProcSampler::add_interrupts(RecordingParts& parts) const {
   parts.coverage.push_back(std::move(coverage));
 }
 
+// Who shares a core with whom.
+void ProcSampler::add_neighbours(RecordingParts& parts) const {
+  const double seconds = static_cast<double>(last_.at - first_.at) * 1e-9;
+  if (seconds <= 0) return;
+  std::vector<CoreThread> threads;
+  for (const auto& [key, record] : threads_.threads())
+    threads.push_back({record.name + ":" + std::to_string(key.second),
+                       parse_cpu_list(record.last_status.cpus_allowed).value_or(CpuList{}),
+                       100e-9 * static_cast<double>(record.run()) / seconds});
+  std::map<std::pair<std::string, int>, double> counts;
+  if (interrupts_.snapshots() >= 2)
+    for (const InterruptCount& count : interrupts_.between())
+      if (count.device) counts[{count.vector.device, count.cpu}] += static_cast<double>(count.count) / seconds;
+  std::vector<CoreInterrupts> interrupts;
+  for (const auto& [where, per_s] : counts) interrupts.push_back({where.first, where.second, per_s});
+  std::map<int, CpuList> cores;
+  const fs::path folder = sys_ / "devices/system/cpu";
+  for (const int cpu : small_cpu_list(folder / "online").value_or(CpuList{}))
+    cores[cpu] =
+        small_cpu_list(folder / ("cpu" + std::to_string(cpu)) / "topology/thread_siblings_list").value_or(CpuList{cpu});
+  add_collisions(threads, interrupts, cores, machine_name(), parts);
+}
+
 void ProcSampler::add_parts(RecordingParts& parts) const {
   add_threads(parts);
   add_interrupts(parts);
+  add_neighbours(parts);
   if (last_.at > first_.at) append(parts.series, host_series(first_, last_, quotas_.worst(), machine_name()));
 }
 

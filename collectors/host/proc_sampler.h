@@ -29,9 +29,10 @@ class ProcSampler {
   void look_at_machine(Nanoseconds at);
   void add_threads(RecordingParts& parts) const;
   void add_interrupts(RecordingParts& parts) const;
+  void add_neighbours(RecordingParts& parts) const;
   std::string stopped() const;
 
-  std::filesystem::path proc_;
+  std::filesystem::path proc_, sys_;
   std::int64_t ancestor_;
   Since since_;
   ThreadTable threads_;

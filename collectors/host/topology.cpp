@@ -49,10 +49,10 @@ bool is_pci_address(const std::string& name) {
 }
 
 // The function itself, or what carries it: a virtio NIC is a child of its PCI function.
-fs::path pci_function(const fs::path& device, const fs::path& root) {
+fs::path pci_function(const fs::path& device, const fs::path& sys) {
   std::error_code error;
   fs::path folder = fs::canonical(device, error);
-  const fs::path top = fs::canonical(root, error);
+  const fs::path top = fs::canonical(sys, error);
   for (; !folder.empty() && folder != top && folder.has_relative_path(); folder = folder.parent_path())
     if (is_pci_address(folder.filename().string())) return folder;
   return {};
@@ -67,10 +67,10 @@ void read_function(const fs::path& function, HostDevice& device) {
                  read_number(function / "max_link_width")};
 }
 
-void add_nics(const fs::path& root, Topology& topology) {
-  for (const fs::path& folder : entries(root / "sys/class/net")) {
+void add_nics(const fs::path& sys, Topology& topology) {
+  for (const fs::path& folder : entries(sys / "class/net")) {
     HostDevice device{DeviceKind::nic, folder.filename().string(), "", {}, {}, ""};
-    read_function(pci_function(folder / "device", root), device);
+    read_function(pci_function(folder / "device", sys), device);
     if (device.address.empty()) continue;  // loopback, bridges, tunnels
     const auto speed = read_number(folder / "speed");
     device.port = (speed ? std::to_string(*speed) + " Mb/s, " : "") + read_line(folder / "operstate");
@@ -78,10 +78,10 @@ void add_nics(const fs::path& root, Topology& topology) {
   }
 }
 
-void add_rdma(const fs::path& root, Topology& topology) {
-  for (const fs::path& folder : entries(root / "sys/class/infiniband")) {
+void add_rdma(const fs::path& sys, Topology& topology) {
+  for (const fs::path& folder : entries(sys / "class/infiniband")) {
     HostDevice device{DeviceKind::rdma, folder.filename().string(), "", {}, {}, ""};
-    read_function(pci_function(folder / "device", root), device);
+    read_function(pci_function(folder / "device", sys), device);
     for (const fs::path& port : entries(folder / "ports")) {
       const std::string state = read_line(port / "state");  // "4: ACTIVE"
       device.port += (device.port.empty() ? "" : "; ") + read_line(port / "rate") + ", " +
@@ -98,8 +98,8 @@ bool is_gpu(const fs::path& function) {
          (kind.starts_with("0x1200") && vendor == kAmd);
 }
 
-void add_gpus(const fs::path& root, Topology& topology) {
-  for (const fs::path& function : entries(root / "sys/bus/pci/devices")) {
+void add_gpus(const fs::path& sys, Topology& topology) {
+  for (const fs::path& function : entries(sys / "bus/pci/devices")) {
     if (!is_gpu(function)) continue;
     HostDevice device{DeviceKind::gpu, function.filename().string(), "", {}, {}, ""};
     read_function(function, device);
@@ -121,14 +121,32 @@ class TopologyCollector final : public Collector {
     return {{name(), "", CoverageState::collected, "", "", 0}};
   }
   Result<void> start(const CollectorContext& context, Environment&) override {
-    topology_ = read_topology(context.root);
+    roots_ = roots_of(context);
+    topology_ = read_topology(roots_);
     return {};
   }
+  // NVML takes its time to start: the job does not wait for it. A copy of another machine's files knows no library.
   void stop(const CollectorContext&, EventSink&, RecordingParts& parts) override {
+    if (roots_.live())
+      if (const auto gpus = read_nvml()) add_nvml(*gpus, topology_);
     add_topology_parts(topology_, parts);
   }
 
  private:
+  // A container may have the host's /sys elsewhere.
+  static IrqRoots roots_of(const CollectorContext& context) {
+    IrqRoots roots;
+    if (context.root != "/") roots = {context.root / "proc", context.root / "sys"};
+    const auto told = [&context](const char* option, fs::path& path) {
+      const auto found = context.options.find(option);
+      if (found != context.options.end() && !found->second.empty()) path = found->second;
+    };
+    told("proc-root", roots.proc);
+    told("sys-root", roots.sys);
+    return roots;
+  }
+
+  IrqRoots roots_;
   Topology topology_;
 };
 
@@ -142,21 +160,39 @@ std::optional<double> parse_link_speed(std::string_view text) {
   return value;
 }
 
-Topology read_topology(const fs::path& root) {
+void add_nvml(const std::vector<NvmlGpu>& gpus, Topology& topology) {
+  for (const NvmlGpu& gpu : gpus) {
+    auto device = std::find_if(topology.devices.begin(), topology.devices.end(), [&](const HostDevice& one) {
+      return one.kind == DeviceKind::gpu && one.address == gpu.address;
+    });
+    if (device == topology.devices.end())
+      device = topology.devices.insert(device, {DeviceKind::gpu, gpu.address, gpu.address, {}, {}, ""});
+    device->model = gpu.model;
+    device->nvlinks = gpu.nvlinks;
+    device->nvlinks_active = gpu.nvlinks_active;
+    if (device->link.max_width) continue;  // sysfs told
+    const auto speed = [](const std::optional<int>& generation) {
+      return generation ? pcie_lane_speed(*generation) : std::nullopt;
+    };
+    device->link = {speed(gpu.generation), speed(gpu.max_generation), gpu.width, gpu.max_width};
+  }
+}
+
+Topology read_topology(const IrqRoots& roots) {
   Topology topology;
-  add_nics(root, topology);
-  add_rdma(root, topology);
-  add_gpus(root, topology);
-  for (const fs::path& node : entries(root / "sys/devices/system/node")) {
+  add_nics(roots.sys, topology);
+  add_rdma(roots.sys, topology);
+  add_gpus(roots.sys, topology);
+  for (const fs::path& node : entries(roots.sys / "devices/system/node")) {
     const std::string name = node.filename().string();
     topology.numa_nodes += name.starts_with("node") && parse_unsigned(name.substr(4)) ? 1 : 0;
   }
   std::set<std::string> governors, owners;
-  for (const fs::path& cpu : entries(root / "sys/devices/system/cpu"))
+  for (const fs::path& cpu : entries(roots.sys / "devices/system/cpu"))
     if (const std::string governor = read_line(cpu / "cpufreq/scaling_governor"); !governor.empty())
       governors.insert(governor);
-  for (const std::int64_t pid : numbered_folders(root / "proc"))
-    if (const std::string name = read_line(root / "proc" / std::to_string(pid) / "comm");
+  for (const std::int64_t pid : numbered_folders(roots.proc))
+    if (const std::string name = read_line(roots.proc / std::to_string(pid) / "comm");
         name == "irqbalance" || name == "tuned" || name == "crio")
       owners.insert(name);
   topology.governors.assign(governors.begin(), governors.end());
@@ -166,23 +202,30 @@ Topology read_topology(const fs::path& root) {
 
 void add_topology_parts(const Topology& topology, RecordingParts& parts) {
   const auto number = [](const auto& value) { return value ? static_cast<double>(*value) : kNaN; };
-  Series series{
-      "topology",
-      {"machine", "kind", "device", "address", "numa_node", "link_gts", "max_link_gts", "lanes", "max_lanes", "port"},
-      {}};
-  std::vector<std::string> degraded;
+  Series series{"topology",
+                {"machine", "kind", "device", "address", "numa_node", "link_gts", "max_link_gts", "lanes", "max_lanes",
+                 "port", "model", "nvlinks_active", "nvlinks"},
+                {}};
+  std::vector<std::string> degraded, models, nvlinks;
   bool told = false;  // by any link
   for (const HostDevice& device : topology.devices) {
     const char* kind = device.kind == DeviceKind::gpu ? "gpu" : device.kind == DeviceKind::rdma ? "rdma" : "nic";
     series.rows.push_back({machine_name(), kind, device.name, device.address, number(device.numa_node),
                            number(device.link.speed_gts), number(device.link.max_speed_gts), number(device.link.width),
-                           number(device.link.max_width), device.port});
+                           number(device.link.max_width), device.port, device.model, number(device.nvlinks_active),
+                           number(device.nvlinks)});
+    if (!device.model.empty() && std::find(models.begin(), models.end(), device.model) == models.end())
+      models.push_back(device.model);
+    if (device.nvlinks)
+      nvlinks.push_back(fmt::format("{}: {} of {} links up", device.name, *device.nvlinks_active, *device.nvlinks));
     told |= device.link.width.value_or(0) > 0 && device.link.max_width.has_value();
     if (device.link.narrow() || (device.link.slow() && device.kind != DeviceKind::gpu))
       degraded.push_back(link_text(device));
   }
   if (!series.rows.empty()) parts.series["topology"] = std::move(series);
   if (told) parts.facts["topology.narrow_links"] = degraded.empty() ? "none" : join(degraded, "; ");
+  if (!models.empty()) parts.facts["topology.gpus"] = join(models, ", ");
+  if (!nvlinks.empty()) parts.facts["topology.nvlink"] = join(nvlinks, "; ");
   if (topology.numa_nodes > 0) parts.facts["topology.numa_nodes"] = std::to_string(topology.numa_nodes);
   if (!topology.governors.empty()) parts.facts["topology.governor"] = join(topology.governors, ", ");
   if (!topology.irq_owners.empty()) parts.facts["topology.irq_owners"] = join(topology.irq_owners, ", ");

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "collectors/host/irq_snapshot.h"
+#include "collectors/host/nvml.h"
 #include "src/model/collector.h"
 
 namespace gradsync {
@@ -27,7 +29,9 @@ struct HostDevice {
   std::string address;           // "0000:1b:00.0"; empty: not on PCI
   std::optional<int> numa_node;  // absent: unknown, or a machine without
   PciLink link;
-  std::string port;  // "100 Gb/sec (4X EDR), InfiniBand, ACTIVE"; of a NIC "25000 Mb/s, up"
+  std::string port;        // "100 Gb/sec (4X EDR), InfiniBand, ACTIVE"; of a NIC "25000 Mb/s, up"
+  std::string model = {};  // of a GPU, where its driver tells
+  std::optional<int> nvlinks = {}, nvlinks_active = {};  // of a GPU that has any
 };
 
 struct Topology {
@@ -39,7 +43,9 @@ struct Topology {
 
 // "16.0 GT/s PCIe" → 16.0; "x16", "16" → 16.
 std::optional<double> parse_link_speed(std::string_view text);
-Topology read_topology(const std::filesystem::path& root);
+// Models, NVLink, and links of GPUs that this sysfs does not show.
+void add_nvml(const std::vector<NvmlGpu>& gpus, Topology& topology);
+Topology read_topology(const IrqRoots& roots);
 void add_topology_parts(const Topology& topology, RecordingParts& parts);
 
 }  // namespace gradsync

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <ctime>
+#include <optional>
 #include <thread>
 
 #include "src/base/file.h"
@@ -13,6 +14,7 @@
 #include "src/base/units.h"
 #include "src/commands/bench_report.h"
 #include "src/commands/command.h"
+#include "src/commands/count_loads.h"
 #include "src/commands/exit_status.h"
 #include "src/commands/open_loads.h"
 #include "src/commands/output.h"
@@ -73,6 +75,12 @@ class BenchCommand final : public Command {
     app.add_option("--merge", merge_, "what param_server does with pushes: then-apply or apply-each")
         ->check(CLI::IsMember({"then-apply", "apply-each"}))
         ->type_name("HOW");
+    app.add_option(
+           "--counters", counters_,
+           "events counted around each call, separated by commas: cycles, LLC-load-misses, r412e, names of perf "
+           "list or libpfm4; none: no counting")
+        ->delimiter(',')
+        ->type_name("NAMES");
     app.add_flag("--no-save", no_save_, "do not keep the result as a profile for sweep");
     declare_output(app, output_);
   }
@@ -80,6 +88,13 @@ class BenchCommand final : public Command {
   int run() override {
     Result<BenchPlan> plan = plan_of();
     if (!plan) return print_error(plan.error());
+    std::optional<LoadCounters> counters;
+    if (counters_ != std::vector<std::string>{"none"}) {
+      Result<LoadCounters> opened = LoadCounters::open(counters_.empty() ? usual_counters() : counters_);
+      if (!opened) return print_error(wrong("--counters", opened.error().on, opened.error().why, opened.error().hint));
+      counters.emplace(std::move(*opened));
+      plan->around = [&counters](const LoadCall& call, const auto& run) { counters->around(call, run); };
+    }
     const Result<BenchResult> result = [&] {
       const Progress progress;
       plan->tell = [&progress](const std::string& text) { progress.tell(text); };
@@ -87,6 +102,7 @@ class BenchCommand final : public Command {
     }();
     if (!result) return print_error(result.error());
     Report report = bench_report(*plan, *result);
+    if (counters) counters->add_to(report, *plan, *result);
     report.run.command_line = words();
     report.facts["sweep.at.loads"] = utc_text(std::time(nullptr));
     if (const Result<void> shown = show_report(report, output_); !shown) return print_error(shown.error());
@@ -175,13 +191,14 @@ class BenchCommand final : public Command {
     words.insert(words.end(), {"--ratio", ratio_, "--threads", threads_});
     if (feedback_) words.emplace_back("--feedback");
     if (half_ != "fp16") words.insert(words.end(), {"--half", half_});
+    if (!counters_.empty()) words.insert(words.end(), {"--counters", join(counters_, ",")});
     if (merge_ != "then-apply") words.insert(words.end(), {"--merge", merge_});
     return words;
   }
 
   std::string n_ = "25.6M", like_, device_ = "cpu", threads_ = "1", ratio_ = "1%", half_ = "fp16",
               merge_ = "then-apply";
-  std::vector<std::string> algorithms_;
+  std::vector<std::string> algorithms_, counters_;
   int repeats_ = 11, ranks_ = 4;
   bool feedback_ = false;
   bool no_save_ = false;

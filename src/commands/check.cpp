@@ -3,13 +3,17 @@
 #include <CLI/CLI.hpp>
 
 #include "collectors/attach/attach.h"
+#include "collectors/host/pmu_group.h"
+#include "collectors/host/topology.h"
 #include "src/base/quiet_process.h"
+#include "src/base/text.h"
 #include "src/commands/collectors.h"
 #include "src/commands/command.h"
 #include "src/commands/exit_status.h"
 #include "src/commands/install_paths.h"
 #include "src/commands/irq_report.h"
 #include "src/commands/output.h"
+#include "src/commands/root_options.h"
 
 namespace gradsync {
 namespace {
@@ -21,6 +25,7 @@ class CheckCommand final : public Command {
 
   void declare(CLI::App& app) override {
     app.add_option("--python", python_, "the interpreter that the job will use")->type_name("PROGRAM");
+    declare_roots(app, roots_);
     app.add_option("--json", json_, "write the result as a report document to FILE; - is standard output")
         ->type_name("FILE");
   }
@@ -34,12 +39,20 @@ class CheckCommand final : public Command {
     context.command_line = {python_};
     Report report;
     report.command = "check";
-    for (const auto& collector : all_collectors())
-      for (Coverage& coverage : collector->probe(context)) report.coverage.push_back(std::move(coverage));
-    report.coverage.push_back(interpreter());
-    for (Coverage& coverage : irq_coverage({}, kJournalFolder)) report.coverage.push_back(std::move(coverage));
-    for (const char* source : {"GPU activity in plain steps"})
-      report.coverage.push_back({source, "", CoverageState::unavailable, "this version does not collect it", "", 0});
+    const IrqRoots roots = roots_.roots();
+    if (roots.live()) {
+      for (const auto& collector : all_collectors())
+        for (Coverage& coverage : collector->probe(context)) report.coverage.push_back(std::move(coverage));
+      report.coverage.push_back(pmu_coverage());
+      report.coverage.push_back(interpreter());
+    }
+    for (Coverage& coverage : irq_coverage(roots, kJournalFolder)) report.coverage.push_back(std::move(coverage));
+    if (!roots.live())  // a copy is not changed
+      std::erase_if(report.coverage, [](const Coverage& entry) { return entry.source == "moving of interrupts"; });
+    if (roots.live())
+      for (const char* source : {"GPU activity in plain steps"})
+        report.coverage.push_back({source, "", CoverageState::unavailable, "this version does not collect it", "", 0});
+    add_machine(roots, report);
     if (!json_.empty()) {
       OutputOptions output;
       output.json = json_;
@@ -47,10 +60,27 @@ class CheckCommand final : public Command {
       if (json_ == "-") return exit_status::kDone;
     }
     for (const Coverage& coverage : report.coverage) print(coverage);
+    for (const auto& [name, value] : report.facts)
+      fmt::print("{:<12} {}: {}\n", "machine", name, escape_controls(value));
     return exit_status::kDone;
   }
 
  private:
+  // What the machine is: of a copy of its files that is all that can be told, beside its interrupts.
+  static void add_machine(const IrqRoots& roots, Report& report) {
+    Topology topology = read_topology(roots);
+    if (roots.live())
+      if (const auto gpus = read_nvml()) add_nvml(*gpus, topology);
+    RecordingParts parts;
+    add_topology_parts(topology, parts);
+    report.facts = std::move(parts.facts);
+    report.series = std::move(parts.series);
+    if (roots.live()) return;
+    const bool found = !report.facts.empty() || !report.series.empty();
+    report.coverage.push_back({"topology", "", found ? CoverageState::collected : CoverageState::unavailable,
+                               found ? "" : "no device, CPU or node below " + roots.sys.string(), "", 0});
+  }
+
   // Can the interpreter start, and does it have torch? Found without importing it.
   Coverage interpreter() const {
     Coverage coverage{"PyTorch of " + python_, "", CoverageState::collected, "", "", 0};
@@ -73,6 +103,7 @@ class CheckCommand final : public Command {
   }
 
   std::string python_ = "python3", json_;
+  RootOptions roots_;
 };
 
 }  // namespace

@@ -10,7 +10,7 @@ std::vector<std::unique_ptr<Collector>> all_collectors() {
   collectors.push_back(make_torch_attach());
   collectors.push_back(make_nvtx_attach());
   collectors.push_back(make_process_watch());
-  collectors.push_back(make_sched_trace());
+  collectors.push_back(make_sched_tiers());
   collectors.push_back(make_proc_sampler());
   collectors.push_back(make_copy_sampler());
   collectors.push_back(make_nic_sampler());

@@ -17,6 +17,7 @@
 #include "src/commands/irq_report.h"
 #include "src/commands/irq_trace.h"
 #include "src/commands/output.h"
+#include "src/commands/root_options.h"
 #include "src/commands/rule_options.h"
 #include "src/diagnosis/rule_set.h"
 
@@ -86,9 +87,7 @@ class IrqCommand final : public Command {
         ->check(CLI::IsMember({"best", "A", "B", "C"}))
         ->type_name("TIER");
     app.add_option("--journal", folder_, "folder of the journal")->type_name("DIR");
-    app.add_option("--root", root_, "read /proc and /sys below DIR: a copy of another machine's")->type_name("DIR");
-    app.add_option("--proc-root", proc_root_, "read DIR in place of /proc")->type_name("DIR");
-    app.add_option("--sys-root", sys_root_, "read DIR in place of /sys")->type_name("DIR");
+    declare_roots(app, root_options_);
     declare_rules(app, rules_);
     declare_output(app, output_);
     app_ = &app;
@@ -121,9 +120,7 @@ class IrqCommand final : public Command {
 
  private:
   Result<void> check_options() {
-    if (!root_.empty()) roots_ = {std::filesystem::path(root_) / "proc", std::filesystem::path(root_) / "sys"};
-    if (!proc_root_.empty()) roots_.proc = proc_root_;
-    if (!sys_root_.empty()) roots_.sys = sys_root_;
+    roots_ = root_options_.roots();
     if (!roots_.live() && ((fix_ && !dry_run_) || app_->count("--undo") > 0))
       return usage("--root with --fix or --undo", roots_.proc.string(), "a copy of another machine is not changed");
     if (app_->count("--cpus") > 0) {
@@ -272,7 +269,7 @@ class IrqCommand final : public Command {
   IrqPlanOptions plan_;
   std::vector<int> training_;
   std::string duration_text_, cpus_text_, verify_text_ = "5", undo_file_, folder_ = kJournalFolder, tier_ = "best";
-  std::string root_, proc_root_, sys_root_;
+  RootOptions root_options_;
   double picture_seconds_ = 0, compare_seconds_ = 0, verify_seconds_ = 0;
   bool fix_ = false, dry_run_ = false, keep_ = false, force_ = false;
   IrqRoots roots_;

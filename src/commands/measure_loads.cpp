@@ -104,6 +104,13 @@ class Measurement {
     return gradient_.span().subspan(static_cast<std::size_t>(kShift * rank), static_cast<std::size_t>(size_.elements));
   }
 
+  template <class Function>
+  double timed(const BenchRow& row, LoadHalf half, const Function& function) const {
+    double seconds = 0;
+    plan_.around({row.algorithm, row.size.elements, half}, [&] { seconds = seconds_of(function); });
+    return seconds;
+  }
+
   void repeat(Load& load, Payload& payload, const std::vector<const Payload*>& ranks, BenchRow& row) {
     std::vector<double> compress, decompress, compress_share, decompress_share;
     double peak = 0;
@@ -111,9 +118,10 @@ class Measurement {
       const Bandwidth bandwidth = probe_->measure();
       bandwidths.push_back(bandwidth);
       peak = std::max({peak, bandwidth.read, bandwidth.copy, bandwidth.update});
-      const double encode = seconds_of([&] { load.compress(of_rank(1 + i % (plan_.ranks - 1)), payload); });
+      const double encode =
+          timed(row, LoadHalf::compress, [&] { load.compress(of_rank(1 + i % (plan_.ranks - 1)), payload); });
       row.compress_traffic = load.compress_traffic();
-      const double decode = seconds_of([&] { load.decompress(ranks, sum_.span()); });
+      const double decode = timed(row, LoadHalf::decompress, [&] { load.decompress(ranks, sum_.span()); });
       row.decompress_traffic = load.decompress_traffic(ranks);
       compress.push_back(1e3 * encode);
       decompress.push_back(1e3 * decode);

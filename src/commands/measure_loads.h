@@ -21,6 +21,15 @@ struct BenchSize {
   int count = 1;  // buckets of this size in a step
 };
 
+enum class LoadHalf { compress, decompress };
+
+// A timed call.
+struct LoadCall {
+  std::string algorithm;
+  std::int64_t elements = 0;
+  LoadHalf half = LoadHalf::compress;
+};
+
 struct BenchPlan {
   std::vector<BenchSize> sizes;
   const LoadLibrary* library = nullptr;
@@ -29,6 +38,9 @@ struct BenchPlan {
   int repeats = 11;
   int ranks = 4;                                                             // payloads that are decompressed together
   std::function<void(const std::string&)> tell = [](const std::string&) {};  // what is being measured
+  // Calls `run` once; what it does around it is not timed.
+  std::function<void(const LoadCall&, const std::function<void()>& run)> around =
+      [](const LoadCall&, const std::function<void()>& run) { run(); };
 };
 
 struct BenchRow {

@@ -25,6 +25,7 @@
 #include "src/commands/output.h"
 #include "src/commands/record.h"
 #include "src/commands/recording_parts.h"
+#include "src/commands/root_options.h"
 #include "src/commands/rule_options.h"
 #include "version.h"
 
@@ -108,6 +109,7 @@ class RunCommand final : public Command {
     app.add_option("--linger", linger_, "after CMD ended, wait this long for processes it left behind, e.g. 10s")
         ->type_name("DURATION");
     app.add_option("--threads", threads_, "threads that read the recording")->check(CLI::Range(1, 256))->type_name("N");
+    declare_roots(app, roots_);
     declare_profiles(app, profile_options_);
     declare_rules(app, rules_);
     declare_output(app, output_);
@@ -215,6 +217,11 @@ class RunCommand final : public Command {
                         {"steps", steps_},
                         {"budget", budget_text()},
                         {"fabric", profile_options_.fabric.empty() ? "auto" : profile_options_.fabric}};
+    // What the machine is; what the job does is always read of this one.
+    if (const IrqRoots roots = roots_.roots(); !roots.live()) {
+      context_.options["proc-root"] = absolute_or_same(roots.proc).string();
+      context_.options["sys-root"] = absolute_or_same(roots.sys).string();
+    }
     recorder_.emplace(context_, all_collectors());
     environment_ = recorder_->start(environment_);
   }
@@ -311,6 +318,7 @@ class RunCommand final : public Command {
   std::string folder_, steps_ = "all", deep_ = "auto", linger_ = "0s";
   double budget_ = 0.5;
   int threads_ = 1;
+  RootOptions roots_;
   ProfileOptions profile_options_;
   ProfileChoice profiles_;
   RuleChoice rules_;

@@ -29,6 +29,7 @@ class WrongCalls(doctor.TestCase):
         (["--ratio", "101%"], 2, ["--ratio", "101%"]),
         (["--ratio", "half"], 2, ["--ratio", "half"]),
         (["--half", "fp8"], 2, ["--half", "fp8"]),
+        (["--counters", "no-such-event"], 2, ["--counters", "no-such-event"]),
         (["--merge", "never"], 2, ["--merge", "never"]),
         (["--ranks", "1"], 2, ["--ranks"]),
         (["--n", "1M", "--like", "x"], 2, ["--n", "--like"]),

@@ -34,7 +34,9 @@ class Doctor {
     process.pid = 7;
     builder_.begin_process(process);
   }
-  void window(int from_us, int to_us) { add(Kind::window, "sched_trace", "", 0, from_us, to_us); }
+  void window(int from_us, int to_us, const char* source = "sched_trace") {
+    add(Kind::window, source, "", 0, from_us, to_us);
+  }
   void wait(int tid, const char* thread, const char* by, int from_us, int to_us, Kind kind = Kind::sched_wait) {
     add(kind, thread, by, tid, from_us, to_us);
   }
@@ -183,4 +185,20 @@ TEST_CASE("steps outside of the windows are not judged; without windows nothing 
   CHECK_FALSE(none.metrics.value("sched.explained_percent", "all"));
   CHECK_FALSE(none.metrics.value("sched.held_up_percent", "all"));
   CHECK(part(none, "sched_irq") == -1);
+}
+
+TEST_CASE("preemptions alone have names of their own, and make no class: the rest of the waits is not known") {
+  const Conclusions found = analyze([](Doctor& doctor) {
+    doctor.window(0, kSteps * kStepUs, "switch_records");
+    for (int step = 0; step < kSteps; ++step)
+      doctor.wait(kLoop, "gloo", "other programs", step * kStepUs + 62'000, step * kStepUs + 71'000);
+  });
+  CHECK(*found.metrics.value("sched.preempted_percent", "rank:0") == doctest::Approx(9));
+  CHECK(*found.metrics.value("sched.preempted_ms", "rank:0") == doctest::Approx(9));
+  CHECK(*found.metrics.value("sched.preempted_exposed_percent", "rank:0") == doctest::Approx(60));
+  CHECK_FALSE(found.metrics.value("sched.starved_percent", "rank:0"));
+  CHECK_FALSE(found.metrics.value("sched.held_up_percent", "rank:0"));
+  CHECK(part(found, "sched_irq") <= 0);
+  CHECK(part(found, "compute") == doctest::Approx(60));
+  CHECK(found.facts.at("sched.held_up_by").find("gloo of rank 0, mostly while other programs had the CPU") == 0);
 }

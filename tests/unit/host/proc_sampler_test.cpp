@@ -130,3 +130,29 @@ TEST_CASE("dear looks become seldom") {
   CHECK(Ticker::pause_after(0, kSecond) == kSecond);
   CHECK(Ticker::pause_after(8'000'000, 2 * kSecond) == 18 * kSecond);  // 8 ms is 0.04 % of 20 s
 }
+
+TEST_CASE("threads that are bound to one core are told with who shares it") {
+  const test::Tree tree;
+  tree.put("proc/10/task/10/children", "20 ");
+  tree.put("proc/20/task/20/children", "");
+  tree.put("sys/devices/system/cpu/online", "0-3\n");
+  for (int cpu = 0; cpu < 4; ++cpu)
+    tree.put("sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/thread_siblings_list",
+             cpu % 2 == 0 ? "0,2\n" : "1,3\n");
+  put_machine(tree, 100, 500, "");
+  const auto bind = [&](int tid, const std::string& name, const std::string& cpus, const std::string& schedstat) {
+    put_thread(tree, tid, name, schedstat, "R (running)");
+    tree.put("proc/20/task/" + std::to_string(tid) + "/status",
+             "Name:\t" + name + "\nCpus_allowed_list:\t" + cpus + "\n");
+  };
+  bind(20, "python3", "1", "900000000 0 1");
+  bind(21, "proxy", "3", "800000000 0 1");
+  bind(22, "wide", "0-3", "700000000 0 1");
+  ProcSampler sampler(tree.root(), 10, Since::birth);
+  sampler.look(kSecond);
+  sampler.finish(2 * kSecond);
+  RecordingParts parts;
+  sampler.add_parts(parts);
+  CHECK(parts.facts.at("sched.same_core.kind") == "SMT siblings");
+  CHECK(parts.facts.at("sched.same_core") == "CPU 1,3: python3:20 (90 %), proxy:21 (80 %)");
+}

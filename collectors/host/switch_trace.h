@@ -1,0 +1,60 @@
+// Between tiers B and C, for users who may trace nothing but their own threads: the kernel's records of when the threads
+// that descend from the calling one go on a CPU and off it. Needs no privilege; knows preemptions, and no wake-ups.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "collectors/host/perf_pages.h"
+#include "collectors/host/switch_account.h"
+#include "src/model/collector.h"
+
+namespace gradsync {
+
+class SwitchTrace {
+ public:
+  // Of what the calling thread starts from here on, in this thread and below it. CPUs are those of `root`'s /sys.
+  static Result<std::unique_ptr<SwitchTrace>> open(const std::filesystem::path& root);
+  ~SwitchTrace();
+
+  Result<void> start();
+  void stop();
+
+  // After stop.
+  const SwitchAccount& account() const { return account_; }
+  std::uint64_t lost() const;
+  const std::pair<Nanoseconds, Nanoseconds>& window() const { return window_; }
+  Nanoseconds reader_cpu() const { return reader_cpu_; }
+  std::uint64_t records() const { return records_; }
+
+ private:
+  struct Ring {
+    FileDescriptor fd;
+    PerfPages pages;
+  };
+  SwitchTrace() = default;
+  void run();
+  void drain();
+  void take(const perf_event_header& header, std::span<const std::byte> record);
+  void process_until(Nanoseconds limit);
+
+  std::vector<Ring> rings_;
+  SwitchAccount account_;
+  std::vector<SwitchRecord> pending_;
+  std::thread thread_;
+  std::atomic<bool> stopping_{false};
+  FileDescriptor wake_;
+  std::pair<Nanoseconds, Nanoseconds> window_{0, 0};
+  Nanoseconds reader_cpu_ = 0, clock_offset_ = 0;
+  std::int64_t own_pid_ = 0;
+  std::uint64_t records_ = 0, lost_before_ = 0;
+};
+
+// After stop: series, facts, coverage `scheduler`; and the waits as events for the join.
+void add_switch_parts(const SwitchTrace& trace, RecordingParts& parts);
+void write_switches(const SwitchTrace& trace, EventSink& events);
+
+}  // namespace gradsync
