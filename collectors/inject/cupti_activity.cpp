@@ -48,6 +48,7 @@ struct Collector {
   uint32_t drain;     // rounds in which it still flushes after a window
   uint32_t leaving;
   uint32_t unstepped;  // 1 = opened by the clock
+  uint32_t renounced;  // 1 = the job profiled itself before CUDA started
   int64_t began_ns, opened_ns;
   uint64_t window;
   uint64_t requests, requests_before;
@@ -293,7 +294,10 @@ void close_and_read() {
   }
 }
 
+constexpr const char* kJobsOwn = "yielded: the job's own profiler uses CUPTI";
+
 void prepare() {
+  if (spool::load_acquire(&g_collector.renounced) != 0) return refuse(kJobsOwn);
   if (const char* tool = other_tool()) {
     snprintf(g_collector.why, sizeof g_collector.why, "yielded: %s holds CUPTI in this process", tool);
     return refuse(g_collector.why);
@@ -327,11 +331,12 @@ void begin() {
 }
 
 void yield_to_job() {
+  if (g_collector.process == 0) return spool::store_release(&g_collector.renounced, 1u);
   if (!is_ours() || spool::load_acquire(&g_collector.stage) == Stage::off) return;
   if (!take(g_collector.changing)) return;
   close_and_read();
   spool::store_release(&g_collector.drain, 0u);
-  refuse("yielded: the job's own profiler uses CUPTI");
+  refuse(kJobsOwn);
   tell();
   spool::store_release(&g_collector.changing, 0u);
 }

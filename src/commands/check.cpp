@@ -37,8 +37,7 @@ class CheckCommand final : public Command {
       for (Coverage& coverage : collector->probe(context)) report.coverage.push_back(std::move(coverage));
     report.coverage.push_back(interpreter());
     for (Coverage& coverage : irq_coverage({}, kJournalFolder)) report.coverage.push_back(std::move(coverage));
-    for (const char* source : {"GPU activity in plain steps"})
-      report.coverage.push_back({source, "", CoverageState::unavailable, "this version does not collect it", "", 0});
+    for (Coverage& coverage : make_cupti_attach()->probe(context)) report.coverage.push_back(std::move(coverage));
     if (!json_.empty()) {
       OutputOptions output;
       output.json = json_;

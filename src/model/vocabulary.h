@@ -39,6 +39,9 @@ enum class Source : std::uint8_t {
   ddp_logger,
 };
 
+// Seen by a profiler, of the framework or of the device: what is on streams there did run then.
+constexpr bool of_device(Source source) { return source == Source::profiler || source == Source::cupti; }
+
 inline constexpr std::uint8_t kFlagDeep = 1;
 inline constexpr std::uint8_t kFlagExtrapolated = 2;
 inline constexpr std::uint8_t kFlagAsync = 4;

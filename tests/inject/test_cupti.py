@@ -23,7 +23,7 @@ LIBRARY = os.environ.get("GSD_TEST_LIBRARY", "")
 PROGRAMS = Path(os.environ.get("GSD_TEST_PROGRAMS", "."))
 NOW, OLD = PROGRAMS / "cupti_now" / "libcupti.so.13", PROGRAMS / "cupti_old" / "libcupti.so.13"
 GEMM = "_Z4gemmIfLi8EEvPKT_i"
-NCCL = "_Z40ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE"
+NCCL = "_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE"
 STREAM, HTOD_STREAM = 0x80000000 | 1 << 16 | 7, 0x80000000 | 1 << 16 | 8
 VERSIONS = (17, 18, 28, 130001)
 
@@ -80,7 +80,7 @@ class Records(Case):
         self.assertEqual(len(kernels), steps)
         calls = {call.correlation: call for call in self.named(spool, "cudaLaunchKernel", "host_call")}
         for kernel in kernels:
-            self.assertEqual((kernel.source, kernel.lane, kernel.attributes["threads"]), ("cupti", STREAM, 200 * 256))
+            self.assertEqual((kernel.source, kernel.lane, kernel.attributes["launch_threads"]), ("cupti", STREAM, 200 * 256))
             call = calls[kernel.correlation]
             self.assertTrue(call.start <= call.end <= kernel.start <= kernel.end)
             self.assertEqual(call.sequence, spool.pid)  # the thread: it is the first
@@ -174,6 +174,11 @@ class OtherTools(Case):
     def test_the_jobs_own_profiler_came_first(self):
         out = self.client("job-first")
         self.assertIn("foreign kernels 50\n", out)
+        self.assertEqual(self.state(), "yielded: the job's own profiler uses CUPTI")
+        self.assertFalse([event for event in self.only_spool().events if event.source == "cupti"])
+
+    def test_the_jobs_own_profiler_came_before_cuda(self):
+        self.assertIn("enabled 0\n", self.client("job-before-cuda"))
         self.assertEqual(self.state(), "yielded: the job's own profiler uses CUPTI")
         self.assertFalse([event for event in self.only_spool().events if event.source == "cupti"])
 
