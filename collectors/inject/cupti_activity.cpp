@@ -308,6 +308,7 @@ void prepare() {
     return refuse(g_collector.why);
   }
   g_collector.session.choose_clock();
+  g_collector.writer.prepare();
   g_collector.began_ns = spool::now();
   spool::store_release(&g_collector.stage, Stage::waiting);
   if (!start_reader()) return refuse("unavailable: no thread could be started");
