@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from collections import Counter
 from pathlib import Path
 
 from spool import spools_of
@@ -39,6 +40,15 @@ def strides_of(library, **more):
     out = subprocess.run([PROGRAMS / "record_strides", library], env={**os.environ, **more}, capture_output=True,
                          text=True, timeout=60, check=True)  # fmt: skip
     return dict((line.split()[0], int(line.split()[1])) for line in out.stdout.splitlines())
+
+
+def losses_of(spool):
+    """Each reason with all that was lost for it; each round of the reader tells its own."""
+    losses = Counter()
+    for event in spool.events:
+        if event.kind == "loss":
+            losses[event.name] += event.bytes
+    return losses
 
 
 class Case(unittest.TestCase):
@@ -152,7 +162,7 @@ class Records(Case):
         self.client("bad", watch="all")
         spool = self.only_spool()
         self.assertEqual([event.name for event in spool.events if event.kind == "kernel"], ["good"])
-        losses = {event.name: event.bytes for event in spool.events if event.kind == "loss"}
+        losses = losses_of(spool)
         self.assertEqual(losses, {"CUPTI records whose times cannot be": 4, "CUPTI records that CUPTI dropped": 17})
 
     def test_callbacks_from_several_threads(self):
@@ -167,7 +177,7 @@ class Records(Case):
         self.client("starved", watch="all")
         spool = self.only_spool()
         kernels = [event for event in spool.events if event.kind == "kernel"]
-        losses = {event.name: event.bytes for event in spool.events if event.kind == "loss"}
+        losses = losses_of(spool)
         self.assertEqual(list(losses), ["CUPTI records for which no buffer was free, at least"])
         self.assertTrue(0 < losses[list(losses)[0]] and len(kernels) >= 2 * 60)
 
