@@ -92,7 +92,7 @@ std::string profiler_among_ancestors(const std::filesystem::path& root, std::int
   constexpr int kMostGenerations = 64;
   for (int i = 0; i < kMostGenerations && pid > 1; ++i) {
     const std::filesystem::path process = root / "proc" / std::to_string(pid);
-    const std::string command = command_of(process);
+    std::string command = command_of(process);
     for (const std::string_view profiler : kProfilers)
       if (command == profiler) return command;
     pid = parent_of(process);

@@ -132,6 +132,7 @@ class Records(Case):
                     self.assertTrue(steps[10].start <= kernels[0].start and kernels[-1].end <= steps[20].start)
                     window = self.named(spool, "cupti_window", "window")[0]
                     self.assertGreater(window.attributes["cost_ns"], 0)
+                    self.assertGreaterEqual(window.attributes["overhead_ns"], 10 * 50000)  # ten records of it
 
     def test_the_clock_is_ours_or_measured(self):
         for framework, clock in ((None, "CLOCK_MONOTONIC"), (PROGRAMS / "libtorch_cpu.so", "measured offset")):
