@@ -6,12 +6,13 @@ TORCH_PYTHON ?=
 export TORCH_PYTHON
 
 .NOTPARALLEL:
-.PHONY: help demo build test lint format bench fuzz asan tsan install clean
+.PHONY: help demo build test test-versions lint format bench fuzz asan tsan install clean
 
 help:
 	@echo "make demo      install what is missing, build, and diagnose samples/ddp_topk.py"
 	@echo "make test      lint, then every test"
 	@echo "make build     the program only, in build/release"
+	@echo "make test-versions   the injected library against released CUPTIs and NCCLs (downloads them)"
 	@echo "make lint      formatting, layers, names, clang-tidy"
 	@echo "make format    let clang-format rewrite the sources"
 	@echo "make bench     the benchmarks"
@@ -37,6 +38,12 @@ test:
 	@scripts/lint.sh
 	@$(build_fuzzers)
 	@ctest --preset release -j "$$(nproc)"
+
+# Libraries of many releases, from PyPI: not part of make test.
+test-versions:
+	@$(call build_tests,release)
+	@for script in tests/versions/*_versions.py; do GSD_TEST_PROGRAMS=build/release/tests/inject \
+	  GSD_TEST_LIBRARY="$$PWD/build/release/collectors/inject/libgradsync_inject.so" python3 "$$script" || exit 1; done
 
 lint:
 	@$(call build_tests,release)

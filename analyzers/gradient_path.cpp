@@ -120,7 +120,7 @@ bool window_contradicts(const RankTimeline& rank) {
     const RankTimeline::Range range = rank.beginning_in(step.interval());
     for (std::size_t i = range.first; i < range.last; ++i) {
       const Event& event = rank.events[i];
-      if (event.source != Source::profiler) continue;
+      if (!of_device(event.source)) continue;
       watched = true;
       if (event.kind == Kind::collective && rank.name(event) == "all_reduce") return false;
     }
@@ -160,7 +160,7 @@ bool carries_gradient(const RankTimeline& rank, const Event& event) {
   const std::string_view operation = rank.name(event);
   if (operation == "barrier") return false;
   const bool gathers = operation != "all_reduce" && operation != "reduce" && operation != "broadcast";
-  if (gathers || event.source == Source::profiler || event.source == Source::nvtx) return true;
+  if (gathers || of_device(event.source) || event.source == Source::nvtx) return true;
   const auto elements = rank.integer(event, "elements");
   return elements ? *elements > 1 : event.bytes > 8;
 }

@@ -94,11 +94,35 @@ struct Open {
   bool calling = false;  // inside a call of a collective
 };
 
+// What the phases of a step stand for: where no operators are seen, a thread without a range of its own (the engine's
+// for backward) works for the phase that is going on.
+class PhasesAround {
+ public:
+  explicit PhasesAround(const RankTimeline& rank) {
+    for (const Event& event : rank.events) {
+      if (event.kind != Kind::range || event.on_stream() || of_device(event.source)) continue;
+      if (event.phase == Phase::forward || event.phase == Phase::backward)
+        phases_.push_back({{event.start, event.end}, Doing::model});
+      if (event.phase == Phase::optimizer) phases_.push_back({{event.start, event.end}, Doing::stepping});
+    }
+  }
+
+  Doing at(Nanoseconds time) const {
+    const auto next = std::upper_bound(phases_.begin(), phases_.end(), time,
+                                       [](Nanoseconds t, const auto& phase) { return t < phase.first.start; });
+    const bool inside = next != phases_.begin() && time < std::prev(next)->first.end;
+    return inside ? std::prev(next)->second : Doing::unknown;
+  }
+
+ private:
+  std::vector<std::pair<Interval, Doing>> phases_;  // by start
+};
+
 class Sweep {
  public:
   // `calls`: how many calls with a correlation there are.
   Sweep(const RankTimeline& rank, NameKinds& kinds, IssuedWork& work, std::size_t calls)
-      : rank_(rank), kinds_(kinds), marks_(rank, kinds), tails_(tails(rank, marks_)), work_(work) {
+      : rank_(rank), kinds_(kinds), marks_(rank, kinds), tails_(tails(rank, marks_)), phases_(rank), work_(work) {
     if (work.on_device) calls_.reserve(calls);
   }
 
@@ -137,8 +161,9 @@ class Sweep {
     if (event.kind == Kind::collective) {
       if (!work_.on_device && event.source == Source::profiler) collective_on_host(event, around);
     } else if (work_.on_device && event.correlation != 0) {
-      calls_.push_back(
-          {event.correlation, event.start, around.kind, event.lane, around.asked, doing_at(event.start, around.doing)});
+      Doing doing = doing_at(event.start, around.doing);
+      if (doing == Doing::unknown && event.source == Source::cupti) doing = phases_.at(event.start);
+      calls_.push_back({event.correlation, event.start, around.kind, event.lane, around.asked, doing});
     }
   }
 
@@ -237,6 +262,7 @@ class Sweep {
   NameKinds& kinds_;
   Marks marks_;
   std::vector<Interval> tails_;
+  PhasesAround phases_;
   IssuedWork& work_;
   std::unordered_map<std::uint32_t, std::vector<Open>> open_;
   std::vector<Call> calls_;  // by correlation, then in the order of time
@@ -254,7 +280,7 @@ IssuedWork issued_work(const RankTimeline& rank, NameKinds& kinds) {
   for (const Event& event : rank.events) {
     on_streams += event.on_stream();
     calls += event.correlation != 0 && (event.kind == Kind::host_call || event.kind == Kind::host_sync);
-    if (event.source != Source::profiler) continue;
+    if (!of_device(event.source)) continue;
     work.on_device |= event.on_stream() && (event.kind == Kind::kernel || event.kind == Kind::collective);
     collectives |= event.kind == Kind::collective;
   }

@@ -43,7 +43,7 @@ class StepObserver {
     bool hook_sees_collectives = false;
     for (std::size_t i = range.first; i < range.last; ++i) {
       const Event& event = rank_.events[i];
-      if (event.source == Source::profiler) {
+      if (of_device(event.source)) {
         if (event.kind == Kind::kernel) result_.on_device = true;
         continue;
       }
@@ -60,7 +60,7 @@ class StepObserver {
     bool on_stream = false;
     for (std::size_t i = range.first; i < range.last; ++i) {  // the deep window sees what Python cannot
       const Event& event = rank_.events[i];
-      if (event.source != Source::profiler || event.kind != Kind::collective) continue;
+      if (!of_device(event.source) || event.kind != Kind::collective) continue;
       result_.collectives.push_back(&event);
       on_stream |= event.on_stream();
     }

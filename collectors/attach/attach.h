@@ -14,6 +14,9 @@ std::unique_ptr<Collector> make_torch_attach();
 // NVTX_INJECTION64_PATH: ranges of native code and NCCL's own (collectors/inject). Chains to a tool that is there.
 std::unique_ptr<Collector> make_nvtx_attach();
 
+// CUDA_INJECTION64_PATH and GSD_CUPTI: what the device does (collectors/inject). Leaves the GPU to a tool that is there.
+std::unique_ptr<Collector> make_cupti_attach();
+
 // Looks at the job's processes in /proc while they live: which interpreter ran without the hook, and why.
 std::unique_ptr<Collector> make_process_watch();
 

@@ -55,6 +55,13 @@ NcclMeaning NcclCalls::find(std::int64_t correlation) {
   return *window.meaning;
 }
 
+std::span<const NcclCall> NcclCalls::calls_of(std::int64_t correlation) const {
+  const auto found = window_of_.find(correlation);
+  if (found == window_of_.end()) return {};
+  const Window& window = windows_[found->second];
+  return std::span(calls_).subspan(window.first, window.last - window.first);
+}
+
 NcclMeaning NcclCalls::meaning_of(const Window& window) const {
   NcclMeaning meaning;
   std::uint64_t sum = 0;

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -27,6 +28,7 @@ struct NcclCall {
   std::string_view operation;  // canonical, a constant; empty for group calls
   NcclGroup group = NcclGroup::none;
   NcclArguments arguments;
+  std::size_t event = 0;  // the caller's own number of it
 };
 
 struct NcclMeaning {
@@ -43,6 +45,8 @@ class NcclCalls {
   void launch(std::int64_t thread, Nanoseconds start, std::int64_t correlation);
   // Nothing known, too, when the call is not among them.
   NcclMeaning find(std::int64_t correlation);
+  // Those that this launch can stand for, in the order of time, calls of groups among them.
+  std::span<const NcclCall> calls_of(std::int64_t correlation) const;
 
   bool empty() const { return calls_.empty(); }
   std::uint64_t not_kept() const { return not_kept_; }

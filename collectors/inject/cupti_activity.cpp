@@ -1,7 +1,6 @@
 #include "collectors/inject/cupti_activity.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -9,9 +8,8 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "collectors/inject/cupti_buffers.h"
 #include "collectors/inject/cupti_conflict.h"
-#include "collectors/inject/cupti_events.h"
+#include "collectors/inject/cupti_reader.h"
 #include "collectors/inject/cupti_session.h"
 #include "src/spool_writer/atomics.h"
 #include "src/spool_writer/gsd.h"
@@ -26,32 +24,25 @@ namespace {
 enum class Stage : uint32_t { idle, waiting, open, off };
 
 constexpr int64_t kSecondNs = 1'000'000'000;
-constexpr int64_t kSlackNs = kSecondNs;                   // records of work that was launched before the window opened
-constexpr int64_t kAheadNs = 1'000'000;                   // times on the device are interpolated
-constexpr uint32_t kDrainRounds = 3;                      // seconds after a window in which its last records come
-constexpr uint32_t kManyFull = BufferPool::kBuffers / 4;  // the reader is woken before its second is over
-constexpr size_t kLargestRecord = 224;
+constexpr int64_t kSlackNs = kSecondNs;  // records of work that was launched before the window opened
+constexpr uint32_t kDrainRounds = 3;     // seconds after a window in which its last records come
 // A job whose steps nobody reports is watched for a while by the clock.
 constexpr int64_t kUnsteppedAfterNs = 10 * kSecondNs, kUnsteppedForNs = 5 * kSecondNs;
 
 // Zero until begin(). A forked child inherits it, with a process id that is not its own: nothing is done there.
 struct Collector {
   Session session;
-  BufferPool pool;
-  EventWriter writer;
   Plan plan;
   Stage stage;
   uint32_t process;
   uint32_t changing;  // 1 = a thread opens or closes
-  uint32_t reading;   // 1 = a thread reads buffers
-  uint32_t wake;      // changes when the reader has something to do
   uint32_t drain;     // rounds in which it still flushes after a window
   uint32_t leaving;
   uint32_t unstepped;  // 1 = opened by the clock
+  uint32_t renounced;  // 1 = the job profiled itself before CUDA started
   int64_t began_ns, opened_ns;
   uint64_t window;
-  uint64_t requests, requests_before;
-  uint64_t bad, discarded, overhead_ns, cost_ns;
+  uint64_t requests_before, overhead_before, cost_ns;
   const char* state;  // what the fact "cupti" says
   bool told;
   char why[256];
@@ -75,28 +66,6 @@ class Turn {
   uint32_t& word_;
   bool taken_;
 };
-
-void wake_reader() {
-  spool::add_relaxed(&g_collector.wake, 1u);
-  syscall(SYS_futex, &g_collector.wake, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
-}
-
-// --- what CUPTI calls, on any thread ---
-
-void requested(uint8_t** buffer, size_t* bytes, size_t* most_records) {
-  const BufferPool::Lent lent = g_collector.pool.lend();
-  *buffer = lent.bytes;
-  *bytes = lent.size;
-  *most_records = 0;
-  spool::add_relaxed(&g_collector.requests, uint64_t{1});
-}
-
-void completed(Context, uint32_t, uint8_t* buffer, size_t, size_t valid_bytes) {
-  const BufferPool::Returned returned = g_collector.pool.take_back(buffer, valid_bytes);
-  if (returned == BufferPool::Returned::discarded)
-    spool::add_relaxed(&g_collector.discarded, uint64_t{(valid_bytes + kLargestRecord - 1) / kLargestRecord});
-  if (returned == BufferPool::Returned::kept && g_collector.pool.full() >= kManyFull) wake_reader();
-}
 
 // --- what the report is told ---
 
@@ -126,52 +95,28 @@ void refuse(const char* state) {
 
 // --- reading ---
 
-void read_buffer(const BufferPool::Full& full, int64_t offset_ns) {
-  const ClockWindow clock{offset_ns, g_collector.opened_ns - kSlackNs, spool::now() + kAheadNs};
-  ActivityRecord* record = nullptr;
-  Activity activity;
-  while ((record = g_collector.session.next(full.bytes, full.valid_bytes, record)) != nullptr) {
-    switch (decode(record, clock, activity)) {
-      case Decoded::event:
-        g_collector.writer.write(activity);
-        break;
-      case Decoded::overhead:
-        g_collector.overhead_ns += static_cast<uint64_t>(activity.end_ns - activity.start_ns);
-        break;
-      case Decoded::bad:
-        ++g_collector.bad;
-        break;
-      case Decoded::ignored:
-        break;
-    }
-  }
-}
-
 bool read_all() {
-  const Turn turn(g_collector.reading);
-  if (!turn.taken()) return false;
   const int64_t began = spool::now();
-  const int64_t offset_ns = g_collector.session.offset_ns();
-  for (BufferPool::Full full = g_collector.pool.take_full(); full.bytes != nullptr;
-       full = g_collector.pool.take_full()) {
-    read_buffer(full, offset_ns);
-    g_collector.pool.give_back(full);
-  }
-  write_loss(g_collector.bad, "CUPTI records whose times cannot be");
-  g_collector.bad = 0;
-  write_loss(spool::swap(&g_collector.discarded, uint64_t{0}), "CUPTI records for which no buffer was free, at least");
-  write_loss(g_collector.session.dropped(nullptr, 0), "CUPTI records that CUPTI dropped");
+  if (!g_reader.read_all(g_collector.session, g_collector.opened_ns - kSlackNs)) return false;
   if (g_collector.plan.watch != Watch::windows) gsd_self_ns(static_cast<uint64_t>(spool::now() - began));
   return true;
+}
+
+// What CUPTI itself took in the window, once its last records are there.
+void tell_overhead() {
+  const uint64_t overhead = g_reader.overhead_ns() - g_collector.overhead_before;
+  if (g_collector.window == 0 || overhead == 0) return;
+  gsd_attr_int(g_collector.window, gsd_string("overhead_ns", -1), static_cast<int64_t>(overhead));
+  g_collector.window = 0;
 }
 
 // --- on and off; with the turn taken ---
 
 void open() {
   g_collector.opened_ns = spool::now();
-  g_collector.requests_before = spool::load_relaxed(&g_collector.requests);
-  g_collector.overhead_ns = 0;
-  if (const Status status = g_collector.session.enable(requested, completed, g_collector.plan.watch)) {
+  g_collector.requests_before = g_reader.requests();
+  g_collector.overhead_before = g_reader.overhead_ns();
+  if (const Status status = g_collector.session.enable(Reader::requested, Reader::completed, g_collector.plan.watch)) {
     snprintf(g_collector.why, sizeof g_collector.why, "unavailable: CUPTI answers %d%s", status,
              status == Statuses::several_subscribers       ? ", another profiler holds it"
              : status == Statuses::insufficient_privileges ? ", profiling is reserved to the administrator"
@@ -186,7 +131,7 @@ void open() {
   say("collected");
   tell();
   g_collector.cost_ns = static_cast<uint64_t>(spool::now() - g_collector.opened_ns);
-  wake_reader();
+  g_reader.wake();
 }
 
 void close() {
@@ -197,11 +142,11 @@ void close() {
   const uint64_t cost = g_collector.cost_ns + static_cast<uint64_t>(spool::now() - began);
   gsd_attr_int(g_collector.window, gsd_string("cost_ns", -1), static_cast<int64_t>(cost));
   spool::store_release(&g_collector.drain, kDrainRounds);
-  if (g_collector.requests_before == spool::load_relaxed(&g_collector.requests)) {
+  if (g_collector.requests_before == g_reader.requests()) {
     refuse("unavailable: no record came, nothing ran on a device or another tool took CUPTI's buffers");
     tell();
   }
-  wake_reader();
+  g_reader.wake();
 }
 
 uint32_t at_step(uint32_t step) {
@@ -241,17 +186,17 @@ void one_round() {
   const bool last = !open_now && rounds == 1;  // what a kernel of the window still holds back is given up
   g_collector.session.flush(last ? kFlushForced : 0);
   read_all();
+  if (last) tell_overhead();
   if (!open_now) spool::replace(&g_collector.drain, rounds, rounds - 1);
 }
 
 void* reader(void*) {
   syscall(SYS_prctl, PR_SET_NAME, "gsd-cupti", 0, 0, 0);
   while (spool::load_acquire(&g_collector.leaving) == 0) {
-    const uint32_t seen = spool::load_acquire(&g_collector.wake);
+    const uint32_t seen = g_reader.seen();
     one_round();
     watch_by_clock();
-    const struct timespec second = {1, 0};
-    syscall(SYS_futex, &g_collector.wake, FUTEX_WAIT_PRIVATE, seen, &second, nullptr, 0);
+    g_reader.sleep(seen);
   }
   return nullptr;
 }
@@ -291,9 +236,13 @@ void close_and_read() {
     const struct timespec millisecond = {0, 1'000'000};
     nanosleep(&millisecond, nullptr);
   }
+  tell_overhead();
 }
 
+constexpr const char* kJobsOwn = "yielded: the job's own profiler uses CUPTI";
+
 void prepare() {
+  if (spool::load_acquire(&g_collector.renounced) != 0) return refuse(kJobsOwn);
   if (const char* tool = other_tool()) {
     snprintf(g_collector.why, sizeof g_collector.why, "yielded: %s holds CUPTI in this process", tool);
     return refuse(g_collector.why);
@@ -304,6 +253,7 @@ void prepare() {
     return refuse(g_collector.why);
   }
   g_collector.session.choose_clock();
+  g_reader.prepare();
   g_collector.began_ns = spool::now();
   spool::store_release(&g_collector.stage, Stage::waiting);
   if (!start_reader()) return refuse("unavailable: no thread could be started");
@@ -327,18 +277,19 @@ void begin() {
 }
 
 void yield_to_job() {
+  if (g_collector.process == 0) return spool::store_release(&g_collector.renounced, 1u);
   if (!is_ours() || spool::load_acquire(&g_collector.stage) == Stage::off) return;
   if (!take(g_collector.changing)) return;
   close_and_read();
   spool::store_release(&g_collector.drain, 0u);
-  refuse("yielded: the job's own profiler uses CUPTI");
+  refuse(kJobsOwn);
   tell();
   spool::store_release(&g_collector.changing, 0u);
 }
 
 void finish() {
   if (!is_ours() || spool::swap(&g_collector.leaving, 1u) != 0) return;
-  wake_reader();
+  g_reader.wake();
   if (!take(g_collector.changing)) return;
   if (spool::load_acquire(&g_collector.stage) != Stage::off || g_collector.drain != 0) close_and_read();
   if (spool::load_acquire(&spool::g_process->opening) == spool::Opening::done) tell();

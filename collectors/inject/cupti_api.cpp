@@ -67,6 +67,8 @@ void* open_library() {
   char path[kPathBytes];
   void* handle = nullptr;
   if (find_library("libcupti.so", path, sizeof path)) return dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+  // Builds of PyTorch without a libcupti.so have one inside: a second copy beside it would be worse than none.
+  if (find_library("libtorch_cuda.so", path, sizeof path)) return dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
   const uint32_t driver = driver_major();
   uint32_t major = driver != 0 ? driver : 13;
   if (open_beside_runtime(major, handle)) return handle;
@@ -108,7 +110,7 @@ const char* resolve(void* handle, Library& library, char* why) {
   const bool complete = call.get_version != nullptr && call.get_timestamp != nullptr && call.enable != nullptr &&
                         call.disable != nullptr && call.register_callbacks != nullptr &&
                         call.get_next_record != nullptr && call.flush_all != nullptr && call.dropped_records != nullptr;
-  if (!complete) return "libcupti lacks functions of the activity interface";
+  if (!complete) return "CUPTI's activity interface is not to be found: too old, or hidden inside the framework";
   if (call.get_version(&library.version) != Statuses::success) return "libcupti does not tell its version";
   if (library.version < kOldestVersion || library.version > kNewestKnownVersion) {
     snprintf(why, kWhyBytes, "the layout of CUPTI %u's records is not known here: 17 (CUDA 11.6) to 13.x is",
@@ -126,6 +128,9 @@ const char* load_library(Library& library, char* why) {
   return nullptr;
 }
 
-bool has_profiling_framework() { return any_library(is_framework, nullptr); }
+// An interpreter may import one later.
+bool has_profiling_framework() {
+  return dlsym(RTLD_DEFAULT, "Py_IsInitialized") != nullptr || any_library(is_framework, nullptr);
+}
 
 }  // namespace gradsync::cupti

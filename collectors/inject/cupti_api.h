@@ -20,7 +20,7 @@ const char* load_library(Library& library, char* why);
 // Looks up every function in an open library; the same answer.
 const char* resolve(void* handle, Library& library, char* why);
 
-// Whether a framework is mapped whose profiler reads CUPTI's times as CLOCK_REALTIME: its clock is left alone.
+// Whether there is, or can come, a framework whose profiler reads CUPTI's times as CLOCK_REALTIME: that clock is left alone.
 bool has_profiling_framework();
 
 }  // namespace gradsync::cupti

@@ -23,8 +23,8 @@ constexpr Sign kLibraries[] = {
 };
 constexpr Sign kVariables[] = {
     {"NSYS_PROFILING_SESSION_ID", "Nsight Systems"},
-    {"NV_TPS_LAUNCH_TOKEN", "Nsight Compute"},
-    {"CUDBG_USE_LEGACY_DEBUGGER", "cuda-gdb"},
+    {"NV_COMPUTE_PROFILER_PERFWORKS_DIR", "Nsight Compute"},
+    {"NV_SANITIZER_INJECTION_PORT_RANGE_BEGIN", "compute-sanitizer"},
 };
 
 bool is_tool(const char* /*path*/, const char* name, void* found) {

@@ -18,19 +18,22 @@ constexpr Attribute kAttributes[] = {
     {75, &DeviceLimits::major},
 };
 
-void ask(uint32_t device, DeviceLimits& limits) {
+}  // namespace
+
+void Devices::find_driver() {
   void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-  if (driver == nullptr) return;
-  auto* get = reinterpret_cast<int (*)(int*, int, int)>(dlsym(driver, "cuDeviceGetAttribute"));
-  if (get == nullptr) return;
+  if (driver != nullptr)
+    get_attribute_ = reinterpret_cast<int (*)(int*, int, int)>(dlsym(driver, "cuDeviceGetAttribute"));
+}
+
+void Devices::ask(uint32_t device, DeviceLimits& limits) const {
+  if (get_attribute_ == nullptr) return;
   for (const Attribute& attribute : kAttributes) {
     int value = 0;
-    if (get(&value, attribute.number, static_cast<int>(device)) == 0 && value > 0)
+    if (get_attribute_(&value, attribute.number, static_cast<int>(device)) == 0 && value > 0)
       limits.*attribute.field = static_cast<uint32_t>(value);
   }
 }
-
-}  // namespace
 
 const DeviceLimits& Devices::limits(uint32_t device) {
   if (device >= kMostDevices) return unknown_;

@@ -10,6 +10,8 @@ constexpr uint32_t kMostDevices = 16;
 // Asked once per device and process, by the reader of the records alone; all zero when the driver does not tell.
 class Devices {
  public:
+  // Looks the driver up; before the first limits(), on a thread of the job.
+  void find_driver();
   const DeviceLimits& limits(uint32_t device);
 
  private:
@@ -17,6 +19,9 @@ class Devices {
     bool asked;
     DeviceLimits limits;
   };
+  void ask(uint32_t device, DeviceLimits& limits) const;
+
+  int (*get_attribute_)(int* value, int attribute, int device);
   Known known_[kMostDevices];
   DeviceLimits unknown_;
 };

@@ -54,7 +54,7 @@ void EventWriter::write(const Activity& activity) {
     if (id != 0) attributes[count++] = {id, AttributeType::integer, static_cast<int64_t>(value)};
   };
   if (activity.kind == Kind::kernel && activity.graph == 0) {
-    add("threads", activity.blocks * activity.block_threads);
+    add("launch_threads", activity.blocks * activity.block_threads);
     add("occupancy_percent", occupancy_percent(devices_.limits(activity.device),
                                                {activity.block_threads, activity.registers, activity.shared_bytes}));
   }

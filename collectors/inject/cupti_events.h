@@ -16,6 +16,8 @@ class EventWriter {
   // Work on a device: on its stream's lane, with the attributes of docs/events.md. Calls: sequence = thread.
   void write(const Activity& activity);
 
+  void prepare() { devices_.find_driver(); }
+
  private:
   uint32_t name_of(const Activity& activity);
 

@@ -50,8 +50,7 @@ class CheckCommand final : public Command {
     if (!roots.live())  // a copy is not changed
       std::erase_if(report.coverage, [](const Coverage& entry) { return entry.source == "moving of interrupts"; });
     if (roots.live())
-      for (const char* source : {"GPU activity in plain steps"})
-        report.coverage.push_back({source, "", CoverageState::unavailable, "this version does not collect it", "", 0});
+      for (Coverage& coverage : make_cupti_attach()->probe(context)) report.coverage.push_back(std::move(coverage));
     add_machine(roots, report);
     if (!json_.empty()) {
       OutputOptions output;

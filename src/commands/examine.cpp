@@ -6,6 +6,8 @@
 #include "src/base/in_parallel.h"
 #include "src/commands/analyzers.h"
 #include "src/commands/deep_windows.h"
+#include "src/commands/device_link.h"
+#include "src/commands/device_names.h"
 #include "src/commands/recording_parts.h"
 #include "src/diagnosis/diagnose.h"
 #include "src/diagnosis/rule_set.h"
@@ -71,6 +73,19 @@ void join(std::vector<RankTimeline>& ranks, Inputs& inputs) {
   inputs.coverage.push_back({"collectives across ranks", "", CoverageState::partial, what, "", 0});
 }
 
+// `run --deep cupti`: whether each rank's device was watched, and if not, why.
+void tell_device_coverage(const std::vector<RankTimeline>& ranks, Inputs& inputs) {
+  if (!inputs.facts.contains("option.cupti")) return;
+  for (const RankTimeline& rank : ranks) {
+    const std::string state = rank.fact("cupti");
+    if (state == "collected") continue;
+    const std::string why =
+        state.empty() ? "CUDA was not started, or another tool was loaded in the library's place" : state;
+    inputs.coverage.push_back({"GPU activity", "rank:" + std::to_string(rank.rank), CoverageState::unavailable, why,
+                               "gradsync-doctor check", 0});
+  }
+}
+
 // What the job's own collectors do not see is missing, unless a file that was named tells it.
 void note_uncollected(Origin origin, Report& report) {
   if (report.facts.contains("asked")) return;  // about the fabric: no job's collector is part of it
@@ -86,7 +101,9 @@ void note_uncollected(Origin origin, Report& report) {
                                origin == Origin::watched ? "not in this recording" : "not in these files",
                                std::string("look at it by hand: ") + by_hand, 0});
   }
-  if (origin == Origin::watched && report.facts.contains("device") && report.facts["device"] == "cuda")
+  const auto watch = report.facts.find("option.cupti");
+  const bool every_step = watch != report.facts.end() && watch->second != "windows";
+  if (!every_step && origin == Origin::watched && report.facts.contains("device") && report.facts["device"] == "cuda")
     report.coverage.push_back({"GPU activity in plain steps", "", CoverageState::unavailable,
                                "kernels are recorded in the deep window only: its shares stand for all steps",
                                "analyze a trace of torch.profiler", 0});
@@ -137,9 +154,12 @@ Result<Report> examine(const std::filesystem::path& recording, const Report& par
   load_name_classes(rules, inputs);
 
   TimelineBuilder builder(inputs.range_classes);
-  for (Coverage& entry : read_spools(*folder, builder)) inputs.coverage.push_back(std::move(entry));
+  DeviceNames names(builder);
+  for (Coverage& entry : read_spools(*folder, names)) inputs.coverage.push_back(std::move(entry));
   read_deep_windows(*folder, builder, inputs.coverage);
   std::vector<RankTimeline> ranks = builder.build(options.threads);
+  link_device_collectives(ranks);
+  tell_device_coverage(ranks, inputs);
   if (!options.profiles.fabric) choose_profiles(recording, ranks, inputs);
   Report report = conclude(std::move(ranks), std::move(inputs), rules, options);
   report.command = parts.command.empty() ? "examine" : parts.command;

@@ -13,6 +13,7 @@
 #include <optional>
 #include <thread>
 
+#include "collectors/attach/attach.h"
 #include "src/base/environment.h"
 #include "src/base/file.h"
 #include "src/base/units.h"
@@ -98,9 +99,9 @@ class RunCommand final : public Command {
         ->required();
     app.add_option("-o,--output", folder_, "write the recording to DIR (made here; default: the user's state folder)")
         ->type_name("DIR");
-    app.add_option("--steps", steps_, "record steps A:B, or all")->type_name("A:B|all");
-    app.add_option("--deep", deep_, "the framework's profiler for 5 steps: auto, torch or off")
-        ->check(CLI::IsMember({"auto", "torch", "off"}))
+    steps_option_ = app.add_option("--steps", steps_, "record steps A:B, or all")->type_name("A:B|all");
+    app.add_option("--deep", deep_, "the framework's profiler for 5 steps: auto, torch or off; cupti: the GPU itself")
+        ->check(CLI::IsMember({"auto", "torch", "cupti", "off"}))
         ->type_name("WINDOW");
     app.add_option("--budget", budget_,
                    "drop optional collectors that cost more than this share of the step, in percent")
@@ -222,7 +223,12 @@ class RunCommand final : public Command {
       context_.options["proc-root"] = absolute_or_same(roots.proc).string();
       context_.options["sys-root"] = absolute_or_same(roots.sys).string();
     }
-    recorder_.emplace(context_, all_collectors());
+    std::vector<std::unique_ptr<Collector>> collectors = all_collectors();
+    if (deep_ == "cupti") {
+      context_.options["cupti"] = steps_option_->count() > 0 ? steps_ : "windows";
+      collectors.push_back(make_cupti_attach());
+    }
+    recorder_.emplace(context_, std::move(collectors));
     environment_ = recorder_->start(environment_);
   }
 
@@ -316,6 +322,7 @@ class RunCommand final : public Command {
 
   std::vector<std::string> command_;
   std::string folder_, steps_ = "all", deep_ = "auto", linger_ = "0s";
+  const CLI::Option* steps_option_ = nullptr;
   double budget_ = 0.5;
   int threads_ = 1;
   RootOptions roots_;

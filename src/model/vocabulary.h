@@ -41,6 +41,9 @@ enum class Source : std::uint8_t {
   nccl_plugin,
 };
 
+// Seen by a profiler, of the framework or of the device: what is on streams there did run then.
+constexpr bool of_device(Source source) { return source == Source::profiler || source == Source::cupti; }
+
 inline constexpr std::uint8_t kFlagDeep = 1;
 inline constexpr std::uint8_t kFlagExtrapolated = 2;
 inline constexpr std::uint8_t kFlagAsync = 4;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "src/base/in_parallel.h"
+#include "src/timeline/device_calls.h"
 
 namespace gradsync {
 namespace {
@@ -205,6 +206,7 @@ std::vector<RankTimeline> TimelineBuilder::build(int threads) {
   in_parallel(ranks.size(), threads, [&](std::size_t i) {
     RankTimeline& rank = ranks[i];
     name_ranges(rank, names);
+    place_device_calls(rank);
     rank.events.sort_by_start();
     rank.training_lane = find_training_lane(rank);
     find_steps(rank, range_classes_);

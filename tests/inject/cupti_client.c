@@ -75,6 +75,7 @@ static int64_t (*monotonic)(void);
 static void (*yield)(void);
 static uint64_t (*begin)(uint64_t, uint64_t, uint64_t);
 static void (*end)(uint64_t);
+static uint32_t (*string)(const char*, int64_t);
 static void* cupti;
 
 static uint32_t next_correlation = 1;
@@ -114,7 +115,7 @@ static void one_of_each(void) {
   const uint64_t start = fake_now();
   pause_us(50);
   const uint64_t stop = fake_now();
-  run_kernel("_Z40ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE", next_correlation++,
+  run_kernel("_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE", next_correlation++,
              start, stop);
   struct copy copy = {1, 2, 3, 2, 0, 4096, start, stop, 1, 1, 8, next_correlation++};
   emit(&copy, sizeof copy);
@@ -197,7 +198,7 @@ static void bad_records(void) {
 }
 
 static int run(const char* scenario) {
-  if (strcmp(scenario, "steps") == 0) {
+  if (strcmp(scenario, "steps") == 0 || strcmp(scenario, "job-before-cuda") == 0) {
     steps(25);
     printf("enabled %d\n", enabled());
   } else if (strcmp(scenario, "bad") == 0) {
@@ -250,12 +251,15 @@ static int run(const char* scenario) {
     raise(SIGKILL);
   } else if (strcmp(scenario, "nothing") == 0) {
     launch("unseen");
-  } else if (strcmp(scenario, "nccl") == 0) {
-    // kind range = 5, collective = 6; source nccl_nvtx = 3: as the NVTX callbacks write them
-    next_step();
-    const uint64_t all = begin(6 | 3 << 16, 4096, 0);
-    launch("_Z40ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE");
-    end(all);
+  } else if (strcmp(scenario, "training") == 0) {
+    const uint64_t all_reduce = (uint64_t)string("all_reduce", -1) << 32 | 3 << 16 | 6;  // source nccl_nvtx, collective
+    for (int i = 0; i < 25; ++i) {
+      next_step();
+      launch("_Z4gemmIfLi8EEvPKT_i");
+      const uint64_t call = begin(all_reduce, 4096, 0);
+      launch("_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE");
+      end(call);
+    }
     next_step();
   } else {
     return 1;
@@ -290,7 +294,9 @@ int main(int count, char** words) {
   yield = (void (*)(void))symbol(injected, "gsd_gpu_yield");
   begin = (uint64_t(*)(uint64_t, uint64_t, uint64_t))symbol(injected, "gsd_begin");
   end = (void (*)(uint64_t))symbol(injected, "gsd_end");
+  string = (uint32_t(*)(const char*, int64_t))symbol(injected, "gsd_string");
   if (getenv("CLIENT_LOADS_FRAMEWORK") != NULL && dlopen(getenv("CLIENT_LOADS_FRAMEWORK"), RTLD_NOW) == NULL) return 2;
+  if (strcmp(words[1], "job-before-cuda") == 0) yield();
   printf("initialized %d\n", initialize());
   initialize();
   return run(words[1]);

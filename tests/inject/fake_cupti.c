@@ -34,7 +34,7 @@ struct buffer {
 static struct buffer buffers[THREADS];  // one a thread, given to CUPTI's callbacks with the lock free
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int thread_count;
-static __thread int my_slot = -1;
+static __thread int my_slot __attribute__((tls_model("initial-exec"))) = -1;
 static requested_fn requested;
 static completed_fn completed;
 static uint64_t (*timestamp)(void);

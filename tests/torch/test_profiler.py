@@ -106,5 +106,45 @@ class Windows(observed.TestCase):
         self.assertEqual(1, len(self.recording.windows()))
 
 
+FAKE_CUPTI = os.environ.get("GSD_TEST_FAKE_CUPTI", "")
+
+
+@observed.needs_library()
+@observed.needs_torch()
+@unittest.skipUnless(os.path.isfile(FAKE_CUPTI), "GSD_TEST_FAKE_CUPTI does not name the fake libcupti")
+class GpuWindows(observed.TestCase):
+    """The library watches the GPU (CUPTI): no window of torch's profiler, and none of CUPTI's beside the job's."""
+
+    def job(self, case, steps):
+        outcome = observed.run_job("cuda_started", case, str(steps), ranks=1, recording=self.recording,
+                                   GSD_DEEP="cupti", GSD_CUPTI="windows", LD_PRELOAD=FAKE_CUPTI)
+        self.assertFinished(outcome)
+        spool, = self.recording.spools()
+        self.assertNotIn("hook.fault", spool.facts)
+        self.assertEqual([], self.recording.windows())
+        return outcome, spool
+
+    def test_ten_steps_from_the_tenth_on(self):
+        _, spool = self.job("none", 24)
+        window, = spool.of("window")
+        self.assertEqual("cupti_window", window.name)
+        self.assertEqual(list(range(10, 21)), [step.step for step in spool.of("step") if step.flags & DEEP])
+        self.assertEqual("measured offset", spool.facts["cupti.clock"])   # torch's profiler counts on CUPTI's own
+        self.assertIn("no record came", spool.facts["cupti"])   # there is no GPU
+
+    def test_the_jobs_profiler_before_ours_keeps_the_gpu(self):
+        outcome, spool = self.job("theirs_first", 24)
+        self.assertIn("theirs True", outcome.outputs[0])
+        self.assertEqual([], spool.of("window"))
+        self.assertEqual("yielded: the job's own profiler uses CUPTI", spool.facts["cupti"])
+
+    def test_the_jobs_profiler_inside_ours_gets_the_gpu(self):
+        outcome, spool = self.job("theirs_inside", 24)
+        self.assertIn("theirs True", outcome.outputs[0])
+        window, = spool.of("window")
+        self.assertEqual(12, [step.step for step in spool.of("step") if step.start < window.end][-1])
+        self.assertEqual("yielded: the job's own profiler uses CUPTI", spool.facts["cupti"])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -107,6 +107,10 @@ struct GSD_CUPTI_RECORD GraphTraceRecord {  // CUpti_ActivityGraphTrace
   uint32_t device, graph, context, stream;
 };
 
+static_assert(sizeof(KernelRecord) == 112 && sizeof(MemcpyRecord) == 48 && sizeof(PeerMemcpyRecord) == 64);
+static_assert(sizeof(MemsetRecord) == 48 && sizeof(ApiRecord) == 40 && sizeof(SynchronizationRecord) == 40);
+static_assert(sizeof(OverheadRecord) == 40 && sizeof(GraphTraceRecord) == 40);
+
 #undef GSD_CUPTI_RECORD
 
 using Context = void*;

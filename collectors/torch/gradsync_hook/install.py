@@ -18,6 +18,7 @@ def at_import():
     steps.first, steps.last = _range(os.environ.get("GSD_STEPS", "all"))
     steps.budget = budget.from_text(os.environ.get("GSD_BUDGET"))
     windows = window.Windows(os.environ["GSD_RECORDING"], steps.first) if _wants_torch_profiler() else None
+    gpu = user_profiler.LeavesTheGpu() if os.environ.get("GSD_DEEP") == "cupti" else None
     steps.window = windows
     state.on_fatal = off
     for name, install in (
@@ -31,11 +32,13 @@ def at_import():
             ("optimizer", lambda: optimizer.install(torch)),
             ("backward", lambda: backward.install(torch)),
             ("host_sync", lambda: host_sync.install(torch)),
-            ("profiler", lambda: windows and user_profiler.install(torch, windows)),
+            ("profiler", lambda: (windows or gpu) and user_profiler.install(torch, windows or gpu)),
             ("window", lambda: windows and window.install(torch, windows))):
         _guarded(name, install)
     leaving.at_exit(group_hooks.unwatch_all)
     activation.when_active(lambda: _when_active(torch))
+    if gpu is not None:
+        activation.when_active(gpu.when_active)
 
 
 def _when_active(torch):

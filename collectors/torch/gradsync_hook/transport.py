@@ -28,6 +28,7 @@ SIGNATURES = {
     "gsd_window_close": (None, (U64,)),
     "gsd_self_ns": (None, (U64,)),
     "gsd_goodbye": (None, ()),
+    "gsd_gpu_yield": (None, ()),
 }
 
 

@@ -6,6 +6,19 @@ from .patches import patches
 from .state import state
 
 _windows = None
+_seen = False   # the job has profiled itself, if only before it trained
+
+
+class LeavesTheGpu:
+    """In the place of profiler windows when the library watches the GPU: CUPTI serves one profiler, the job's."""
+
+    def close_if_mine(self):
+        if state.library is not None:
+            state.library.gpu_yield()
+
+    def when_active(self):
+        if _seen or profile.job_profiles():
+            self.close_if_mine()
 
 
 def install(torch, windows):
@@ -23,6 +36,8 @@ def install(torch, windows):
 def _wrap_start(original, begins):
     @functools.wraps(original)
     def start(self, *args, **kwargs):
+        global _seen
+        _seen = _seen or not profile.is_ours()
         if state.active and not profile.is_ours():
             try:
                 _windows.close_if_mine()
