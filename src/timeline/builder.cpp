@@ -6,6 +6,7 @@
 #include <set>
 
 #include "src/base/in_parallel.h"
+#include "src/timeline/fold_nccl_calls.h"
 
 namespace gradsync {
 namespace {
@@ -205,6 +206,7 @@ std::vector<RankTimeline> TimelineBuilder::build(int threads) {
     RankTimeline& rank = ranks[i];
     name_ranges(rank, names);
     rank.events.sort_by_start();
+    fold_nccl_calls(rank);
     rank.training_lane = find_training_lane(rank);
     find_steps(rank, range_classes_);
   });
