@@ -24,6 +24,7 @@ std::unique_ptr<Analyzer> make_cliff();           // sizes from which a byte cos
 std::unique_ptr<Analyzer> make_fabric_plateau();  // what of the link is reached; are these collectives at all
 std::unique_ptr<Analyzer> make_overlay();         // what the job sends, laid on the fabric; behind messages and cliff
 std::unique_ptr<Analyzer> make_break_even();      // which compressor beats a dense all-reduce from where on
+std::unique_ptr<Analyzer> make_nccl_choices();
 std::unique_ptr<Analyzer> make_nccl_transport();  // what NCCL uses between nodes, joined over its logs
 std::unique_ptr<Analyzer> make_irq_pressure();    // rate, time and balance of interrupts
 std::unique_ptr<Analyzer> make_nic_pressure();    // bytes per step on the wire, congestion, loss

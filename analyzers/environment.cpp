@@ -13,7 +13,7 @@ namespace gradsync {
 namespace {
 
 // Facts of a process that are the run's when all ranks agree.
-constexpr std::array<std::string_view, 20> kJoined{"backend",
+constexpr std::array<std::string_view, 22> kJoined{"backend",
                                                    "device",
                                                    "torch",
                                                    "python",
@@ -27,6 +27,8 @@ constexpr std::array<std::string_view, 20> kJoined{"backend",
                                                    "ddp.parameters",
                                                    "ddp.gradient_bytes",
                                                    "deep",
+                                                   "nccl.version",
+                                                   "nccl.plugin",
                                                    "budget.dropped",
                                                    "ab.state",
                                                    "ab.with",
@@ -87,12 +89,16 @@ class EnvironmentAnalyzer final : public Analyzer {
     const Series* table = all.find("rank_facts");
     if (table == nullptr) return;
     std::map<std::string, std::string> failed;
+    std::string plugin;
     for (const auto& row : table->rows) {
       const std::string& key = std::get<std::string>(row[1]);
       const std::string& value = std::get<std::string>(row[2]);
       if (key.starts_with("patch.") && value.starts_with("failed")) failed[key.substr(6)] = value;
       if (key == "hook.disabled") failed["the whole hook"] = value;
+      if (key == "not_covered.nccl_plugin") plugin = value;
     }
+    if (!plugin.empty())
+      conclusions.coverage.push_back({"NCCL profiler plug-in", "", CoverageState::partial, plugin, "", 0});
     for (const auto& [patch, why] : failed)
       conclusions.coverage.push_back({"torch hook: " + patch, "", CoverageState::partial, why, "", 0});
   }

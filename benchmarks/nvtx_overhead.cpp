@@ -21,6 +21,8 @@
 #include <string>
 #include <vector>
 
+#include "collectors/inject/abi/nccl_profiler_abi.h"
+
 extern "C" {
 #include "tests/inject/nvtx_client.h"
 }
@@ -30,6 +32,7 @@ namespace {
 constexpr int kRuns = 31;
 constexpr int kRangesPerRun = 20000;
 constexpr double kTargetNs = 20;  // a push and pop: at most twice its two clock reads, and this
+constexpr double kCallNs = 100;  // a wrapped NCCL call, and the plug-in's part of it: all of ours, clock reads included
 
 int64_t now() {
   timespec time;
@@ -44,10 +47,10 @@ int64_t cpu_time() {
 }
 
 template <typename Body>
-double ns_per_call(Body body) {
+double ns_per_call(Body body, int calls = kRangesPerRun) {
   const int64_t began = cpu_time();
-  for (int i = 0; i < kRangesPerRun; ++i) body();
-  return static_cast<double>(cpu_time() - began) / kRangesPerRun;
+  for (int i = 0; i < calls; ++i) body();
+  return static_cast<double>(cpu_time() - began) / calls;
 }
 
 struct Spread {
@@ -77,6 +80,22 @@ void measure(const char* what, Body body) {
   std::printf("%-44s %6.1f [%6.1f %6.1f]  %5.1f [%5.1f %5.1f]  %+6.1f [%+6.1f %+6.1f]%s\n", what, t.median, t.low,
               t.high, c.median, c.low, c.high, o.median, o.low, o.high,
               t.median <= 2 * c.median + kTargetNs ? "" : "  over target");
+}
+
+// Against the same without us instead of clock reads.
+template <typename Body, typename Without>
+void measure_call(const char* what, Body body, Without without) {
+  std::vector<double> total, bare, ours;
+  constexpr int kCalls = 8000;  // up to nine records each: all runs must fit into one spool
+  ns_per_call(body, kCalls);
+  for (int run = 0; run < kRuns; ++run) {
+    bare.push_back(ns_per_call(without, kCalls));
+    total.push_back(ns_per_call(body, kCalls));
+    ours.push_back(total.back() - bare.back());
+  }
+  const Spread t = spread_of(total), b = spread_of(bare), o = spread_of(ours);
+  std::printf("%-44s %6.1f [%6.1f %6.1f]  %5.1f [%5.1f %5.1f]  %+6.1f [%+6.1f %+6.1f]%s\n", what, t.median, t.low,
+              t.high, b.median, b.low, b.high, o.median, o.low, o.high, o.median <= kCallNs ? "" : "  over target");
 }
 
 template <typename Function>
@@ -142,6 +161,51 @@ void c_abi() {
   measure("gsd_begin + gsd_end", [&] { end(begin(5, 0, 0)); });
 }
 
+using AllReduce = int(const void*, void*, size_t, int, int, void*, void*);
+
+// The wrapper finds the function by looking for a libnccl that is mapped; once.
+void nccl_wrapper() {
+  void* library = dlopen(std::getenv("NVTX_INJECTION64_PATH"), RTLD_LAZY);
+  void* nccl = dlopen(GSD_BENCH_NCCL, RTLD_LAZY);
+  auto* wrapped = symbol<AllReduce>(library, "ncclAllReduce");
+  auto* real = symbol<AllReduce>(nccl, "ncclAllReduce");
+  int comm = 0;
+  measure_call(
+      "wrapped ncclAllReduce", [&] { wrapped(&comm, &comm, 1024, 7, 0, &comm, nullptr); },
+      [&] { real(&comm, &comm, 1024, 7, 0, &comm, nullptr); });
+}
+
+// As NCCL calls it for each collective: the event was written by the wrapper, the plug-in finds it and adds its words.
+void nccl_plugin() {
+  using namespace gradsync::inject;
+  void* library = dlopen(std::getenv("NVTX_INJECTION64_PATH"), RTLD_LAZY);
+  dlopen(GSD_BENCH_NCCL, RTLD_LAZY);
+  auto* wrapped = symbol<AllReduce>(library, "ncclAllReduce");
+  const auto* plugin = static_cast<const ProfilerV5*>(dlsym(library, "ncclProfiler_v5"));
+  void* context = nullptr;
+  int mask = 0;
+  plugin->init(&context, 0xabc, &mask, "", 1, 2, 0, nullptr);
+  CollectiveV5 told = {};
+  told.collective.head.type = EventType::collective;
+  told.collective.function = "AllReduce";
+  told.collective.count = 1024;
+  told.collective.data_type = "ncclFloat32";
+  told.collective.algorithm = "RING";
+  told.collective.protocol = "LL128";
+  told.collective.channels = 8;
+  int comm = 0;
+  const auto call = [&] { wrapped(&comm, &comm, 1024, 7, 0, &comm, nullptr); };
+  measure_call(
+      "plug-in's start + stop, beside a wrapped call",
+      [&] {
+        call();
+        void* event = nullptr;
+        plugin->start(context, &event, &told);
+        plugin->stop(event);
+      },
+      call);
+}
+
 // In a process of its own: a recording has a bound, and one line must not warm up the next.
 void in_child(const std::string& folder, void (*body)()) {
   std::fflush(stdout);
@@ -172,7 +236,9 @@ int main(int argc, char** argv) {
   std::printf(
       "ns per range, median [quartiles], n = %d runs of %d ranges; target: total <= 2 x two clock reads + %.0f\n",
       kRuns, kRangesPerRun, kTargetNs);
+  std::printf("NCCL calls: without us instead of clock reads; target: ours <= %.0f\n", kCallNs);
   std::printf("%-44s %-22s  %-19s  %s\n", "", "total", "two clock reads", "ours");
-  for (void (*body)() : {push_pop, domain_push_pop, nccl_push_pop, c_abi}) in_child(folder, body);
+  for (void (*body)() : {push_pop, domain_push_pop, nccl_push_pop, c_abi, nccl_wrapper, nccl_plugin})
+    in_child(folder, body);
   return 0;
 }

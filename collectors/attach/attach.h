@@ -17,6 +17,12 @@ std::unique_ptr<Collector> make_nvtx_attach();
 // CUDA_INJECTION64_PATH and GSD_CUPTI: what the device does (collectors/inject). Leaves the GPU to a tool that is there.
 std::unique_ptr<Collector> make_cupti_attach();
 
+// LD_PRELOAD: the wrappers of collectors/inject, where NCCL's ranges tell too little.
+std::unique_ptr<Collector> make_nccl_calls_attach();
+
+// NCCL_PROFILER_PLUGIN: what only NCCL's plug-in interface tells. Chains to a plug-in that is there.
+std::unique_ptr<Collector> make_nccl_plugin_attach();
+
 // Looks at the job's processes in /proc while they live: which interpreter ran without the hook, and why.
 std::unique_ptr<Collector> make_process_watch();
 

@@ -26,7 +26,16 @@ std::string try_environment(const std::string& program, const Environment& envir
   const std::string with = run_quietly({arguments, without});
   if (with.empty()) return "";
   // What fails without our variables too is the job's own trouble: exec will say so.
-  for (const char* ours : {"PYTHONPATH", "NVTX_INJECTION64_PATH", "GSD_RECORDING"}) without.erase(ours);
+  for (const char* ours : {"PYTHONPATH", "NVTX_INJECTION64_PATH", "GSD_RECORDING", "NCCL_PROFILER_PLUGIN"})
+    without.erase(ours);
+  // Of the preloaded ones only ours, which comes first.
+  const std::string library = without.contains("GSD_LIBRARY") ? without["GSD_LIBRARY"] : "";
+  if (const auto preload = without.find("LD_PRELOAD"); preload != without.end() && !library.empty()) {
+    if (preload->second == library)
+      without.erase(preload);
+    else if (preload->second.starts_with(library + ":"))
+      preload->second.erase(0, library.size() + 1);
+  }
   return run_quietly({arguments, without}).empty() ? with : "";
 }
 

@@ -4,6 +4,7 @@
 #include "collectors/inject/domains.h"
 #include "collectors/inject/nccl_calls.h"
 #include "collectors/inject/nccl_issued.h"
+#include "collectors/inject/nccl_thread.h"
 #include "collectors/inject/payload_schema.h"
 #include "collectors/inject/thread_ranges.h"
 #include "src/spool_writer/write_event.h"
@@ -168,7 +169,7 @@ Meaning add_payload(uint32_t domain, bool is_nccl, const EventAttributes& attrib
 
 // A wrapper of ours has written this call already, from its arguments: the range adds what it knows better.
 bool refines_open_call(const Collective& collective) {
-  const inject::OpenCall& open = inject::t_open_call;
+  const inject::OpenCall& open = inject::t_nccl.open;
   if (open.event == spool::kNoEvent || open.name != collective.name) return false;
   spool::Record* record = spool::event_at(open.event);
   if (record == nullptr) return false;

@@ -74,15 +74,24 @@ uint32_t reduction_name(uint64_t operation) {
 
 uint32_t nccl_call_name(uint32_t call) { return interned(&g_names[call], kCalls[call].name); }
 
-uint32_t next_in_order(uint32_t call, uint64_t communicator) {
-  if (communicator == 0 || kCalls[call].order != Order::of_communicator) return 0;
-  Communicator* known = find_communicator(communicator);
-  return known != nullptr ? spool::add_relaxed(&known->calls, 1u) : 0;
+bool has_order(uint32_t call) { return kCalls[call].order == Order::of_communicator; }
+
+uint32_t* calls_of(uint64_t communicator) {
+  Communicator* known = communicator == 0 ? nullptr : find_communicator(communicator);
+  return known == nullptr ? nullptr : &known->calls;
 }
 
 uint32_t nccl_call_of(const char* range_name) {
   for (uint32_t call = 1; range_name != nullptr && call < kCallCount; ++call) {
     if (strcmp(range_name, kCalls[call].range_name) == 0) return call;
+  }
+  return 0;
+}
+
+uint32_t nccl_call_of_function(const char* function) {
+  constexpr uint32_t kPrefix = 4;  // "nccl"
+  for (uint32_t call = 1; function != nullptr && call < kCallCount; ++call) {
+    if (strcmp(function, kCalls[call].range_name + kPrefix) == 0) return call;
   }
   return 0;
 }
@@ -111,7 +120,8 @@ Collective read_nccl_call(uint32_t call, uint32_t domain, const PayloadBlob* pay
     if (field.role == Role::reduction) collective.reduction = reduction_name(static_cast<uint64_t>(value.bits));
   }
   collective.group = communicator_name(collective.communicator);
-  collective.sequence = next_in_order(call, collective.communicator);
+  uint32_t* calls = has_order(call) ? calls_of(collective.communicator) : nullptr;
+  if (calls != nullptr) collective.sequence = spool::add_relaxed(calls, 1u);
   return collective;
 }
 

@@ -9,6 +9,8 @@ namespace gradsync::nvtx {
 
 // Index of the NCCL operation that a range is named after ("ncclAllReduce"); 0 = none.
 uint32_t nccl_call_of(const char* range_name);
+// The same for the word that the profiler plug-in gets: "AllReduce".
+uint32_t nccl_call_of_function(const char* function);
 
 struct Collective {
   uint32_t name;          // string id, the tool's own word: "all_reduce"
@@ -24,8 +26,11 @@ uint32_t nccl_call_name(uint32_t call);
 // String id of a reduction: "sum"; "user" for one that the job made.
 uint32_t reduction_name(uint64_t operation);
 
-// Counts a call on its communicator: the number that finds the same call on other ranks. 0 where there is no such order.
-uint32_t next_in_order(uint32_t call, uint64_t communicator);
+// Ranks issue the collectives of a communicator in one order; sends and receives have none.
+bool has_order(uint32_t call);
+// Counts the calls of a communicator: the number that finds the same call on other ranks. Null for hash 0, and for one
+// too many.
+uint32_t* calls_of(uint64_t communicator);
 
 // String id of a communicator's hash, as 16 hex digits; 0 for hash 0.
 uint32_t communicator_name(uint64_t hash);

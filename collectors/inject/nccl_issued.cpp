@@ -1,10 +1,11 @@
 #include "collectors/inject/nccl_issued.h"
 
+#include "collectors/inject/nccl_thread.h"
 #include "src/spool_writer/atomics.h"
 
 namespace gradsync::inject {
 
-__thread OpenCall t_open_call;
+__thread NcclThread t_nccl;
 
 namespace {
 

@@ -35,12 +35,4 @@ inline constexpr uint32_t kIssued = 256;
 // True once any call came by NVTX or a wrapper: the plug-in's sends and receives are then parts of calls known already.
 bool calls_are_reported();
 
-// The wrapper that this thread is in, and its event.
-struct OpenCall {
-  uint64_t event;  // 0 = none
-  uint64_t ticket;
-  uint32_t name;
-};
-extern __thread OpenCall t_open_call __attribute__((visibility("hidden")));
-
 }  // namespace gradsync::inject

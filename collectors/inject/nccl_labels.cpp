@@ -5,8 +5,16 @@
 namespace gradsync::inject {
 namespace {
 
+uint64_t address_of(Comm comm) { return reinterpret_cast<uint64_t>(comm); }
+
 nvtx::SideMap<1024> g_labels;  // communicator → label
 nvtx::SideMap<1024> g_splits;  // label → splits so far
+uint32_t g_generation = 1;     // a thread that has seen none has 0
+
+void give_label(Comm comm, uint64_t label) {
+  g_labels.put(address_of(comm), label);
+  spool::add_relaxed(&g_generation, 1u);
+}
 
 uint64_t mixed(uint64_t hash, const void* bytes, size_t count) {
   const auto* next = static_cast<const unsigned char*>(bytes);
@@ -15,25 +23,25 @@ uint64_t mixed(uint64_t hash, const void* bytes, size_t count) {
 }
 
 constexpr uint64_t kStart = 0xcbf29ce484222325u;
-
-uint64_t address_of(Comm comm) { return reinterpret_cast<uint64_t>(comm); }
-
 }  // namespace
+
+uint32_t label_generation() { return spool::load_relaxed(&g_generation); }
 
 uint64_t label_of(Comm comm) { return g_labels.get(address_of(comm)); }
 
-void label_from_id(Comm comm, const UniqueId& id) {
-  g_labels.put(address_of(comm), mixed(kStart, id.bytes, sizeof id.bytes));
-}
+void label_from_id(Comm comm, const UniqueId& id) { give_label(comm, mixed(kStart, id.bytes, sizeof id.bytes)); }
 
 void label_from_split(Comm made, uint64_t parent, int color) {
   if (parent == 0) return forget_label(made);
   const uint64_t number = g_splits.get(parent);
   g_splits.put(parent, number + 1);
   const uint64_t parts[] = {parent, number, static_cast<uint64_t>(static_cast<int64_t>(color))};
-  g_labels.put(address_of(made), mixed(kStart, parts, sizeof parts));
+  give_label(made, mixed(kStart, parts, sizeof parts));
 }
 
-void forget_label(Comm comm) { g_labels.take(address_of(comm)); }
+void forget_label(Comm comm) {
+  g_labels.take(address_of(comm));
+  spool::add_relaxed(&g_generation, 1u);
+}
 
 }  // namespace gradsync::inject

@@ -11,6 +11,9 @@ namespace gradsync::inject {
 // 0 when it has none.
 uint64_t label_of(Comm comm);
 
+// Changes whenever a communicator gets or loses its label.
+uint32_t label_generation();
+
 void label_from_id(Comm comm, const UniqueId& id);
 // Ranks split a communicator in one order, so the number of the split is theirs too. To be called for a split that
 // leaves this rank without one (`made` null), which counts.

@@ -21,13 +21,14 @@ const void* g_tables[6];  // of the next plug-in, by version
 void* open_plugin(const char* value) {
   if (strcmp(value, "STATIC_PLUGIN") == 0) return dlopen(nullptr, RTLD_NOW | RTLD_LOCAL);
   if (void* library = dlopen(value, RTLD_NOW | RTLD_LOCAL)) return library;
-  constexpr char kBefore[] = "libnccl-profiler-", kBehind[] = ".so";
   char name[256];
-  const size_t length = strlen(value);
-  if (length + sizeof kBefore + sizeof kBehind > sizeof name) return nullptr;
-  memcpy(name, kBefore, sizeof kBefore - 1);
-  memcpy(name + sizeof kBefore - 1, value, length);
-  memcpy(name + sizeof kBefore - 1 + length, kBehind, sizeof kBehind);
+  if (strlen(value) + sizeof "libnccl-profiler-.so" > sizeof name) return nullptr;
+  char* at = name;
+  const char* const parts[] = {"libnccl-profiler-", value, ".so"};
+  for (const char* part : parts) {
+    while (*part != 0) *at++ = *part++;
+  }
+  *at = 0;
   return dlopen(name, RTLD_NOW | RTLD_LOCAL);
 }
 

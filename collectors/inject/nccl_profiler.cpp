@@ -126,7 +126,7 @@ uint64_t write_work(const Work& work, const PluginCommunicator& communicator, ui
   }
   // An all-to-all is launched as sends and receives.
   if (type == EventType::point_to_point && calls_are_reported()) return spool::kNoEvent;
-  add(g_names.type, AttributeType::string, work.type);
+  if (work.type != nullptr) add(g_names.type, AttributeType::string, gsd_string(work.type->name, -1));
   event.is_own = true;
   const spool::What what{spool::Kind::collective, spool::Phase::none, spool::Source::nccl_plugin,
                          spool::kFlagExtrapolated, name};

@@ -4,6 +4,8 @@
 
 #include "collectors/inject/abi/nccl_abi.h"
 #include "collectors/inject/nccl_calls.h"
+#include "collectors/inject/thread_ranges.h"
+#include "src/spool_writer/atomics.h"
 #include "src/spool_writer/gsd.h"
 
 namespace gradsync::inject {
@@ -26,8 +28,13 @@ constexpr const char* kTypes[kDataTypes] = {"ncclInt8",    "ncclUint8",    "nccl
                                             "ncclFloat64", "ncclBfloat16", "ncclFloat8e4m3", "ncclFloat8e5m2"};
 
 const DataType* type_named(const char* word) {
-  for (uint32_t i = 0; word != nullptr && i < kDataTypes; ++i) {
-    if (strcmp(kTypes[i], word) == 0) return &kDataTypeTable[i];
+  static uint32_t last;  // a job has one or two
+  const uint32_t likely = spool::load_relaxed(&last);
+  if (word == nullptr || strcmp(kTypes[likely], word) == 0) return word == nullptr ? nullptr : &kDataTypeTable[likely];
+  for (uint32_t i = 0; i < kDataTypes; ++i) {
+    if (strcmp(kTypes[i], word) != 0) continue;
+    spool::store_relaxed(&last, i);
+    return &kDataTypeTable[i];
   }
   return nullptr;
 }
@@ -35,21 +42,13 @@ const DataType* type_named(const char* word) {
 void set_amount(Work& work, size_t count, const DataType* type) {
   if (type == nullptr) return;
   work.bytes = count * type->bytes;
-  work.type = gsd_string(type->name, -1);
-}
-
-// "AllReduce" → the call whose range is "ncclAllReduce".
-uint32_t call_named(const char* function) {
-  char name[32] = "nccl";
-  if (function == nullptr || strlen(function) + 5 > sizeof name) return 0;
-  strcpy(name + 4, function);
-  return nvtx::nccl_call_of(name);
+  work.type = type;
 }
 
 Work read_v1(const CollectiveV1& told) {
   Work work = {};
   work.communicator = told.communicator;
-  if (told.function < 5) work.call = call_named(kFunctions[told.function]);
+  if (told.function < 5) work.call = nvtx::nccl_call_of_function(kFunctions[told.function]);
   set_amount(work, told.count, data_type(told.data_type));
   work.algorithm = word(kAlgorithms, told.algorithm);
   work.protocol = word(kProtocols, told.protocol);
@@ -62,10 +61,10 @@ template <typename Collective>
 Work read_words(const Collective& told, uint64_t communicator, uint8_t channels) {
   Work work = {};
   work.communicator = communicator;
-  work.call = call_named(told.function);
+  work.call = nvtx::nccl_call_of_function(told.function);
   set_amount(work, told.count, type_named(told.data_type));
-  work.algorithm = gsd_string(told.algorithm, -1);
-  work.protocol = gsd_string(told.protocol, -1);
+  work.algorithm = nvtx::t_ranges.name_of(told.algorithm);
+  work.protocol = nvtx::t_ranges.name_of(told.protocol);
   work.channels = channels;
   return work;
 }
@@ -95,19 +94,21 @@ Work read_point_to_point(int version, const void* descriptor) {
   if (version == 1) {
     const auto& told = *static_cast<const PointToPointV1*>(descriptor);
     work.communicator = told.communicator;
-    work.call = told.function == kSendV1 ? call_named("Send") : told.function == kReceiveV1 ? call_named("Recv") : 0;
+    work.call = nvtx::nccl_call_of_function(told.function == kSendV1      ? "Send"
+                                            : told.function == kReceiveV1 ? "Recv"
+                                                                          : nullptr);
     set_amount(work, told.count, data_type(told.data_type));
     return work;
   }
   if (version < 4) {
     const auto& told = *static_cast<const PointToPointV2*>(descriptor);
     work.communicator = told.communicator;
-    work.call = call_named(told.function);
+    work.call = nvtx::nccl_call_of_function(told.function);
     set_amount(work, told.count, type_named(told.data_type));
     return work;
   }
   const auto& told = *static_cast<const PointToPointV4*>(descriptor);
-  work.call = call_named(told.function);
+  work.call = nvtx::nccl_call_of_function(told.function);
   set_amount(work, told.count, type_named(told.data_type));
   work.channels = told.channels;
   return work;

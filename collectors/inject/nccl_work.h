@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "collectors/inject/abi/nccl_abi.h"
 #include "collectors/inject/abi/nccl_profiler_abi.h"
 
 namespace gradsync::inject {
@@ -11,8 +12,8 @@ struct Work {
   uint64_t bytes;         // one rank's part, as in NCCL's NVTX ranges
   uint64_t communicator;  // 0 = the descriptor does not say (from version 4)
   uint32_t call;          // index of nccl_calls.h; 0 = an operation that we do not know
-  uint32_t type;          // string ids, 0 = not told
-  uint32_t algorithm;     // "RING", as NCCL's log says it
+  const DataType* type;   // null = not told
+  uint32_t algorithm;     // string ids, 0 = not told; "RING", as NCCL's log says it
   uint32_t protocol;      // "LL128"
   uint32_t channels;
 };

@@ -4,6 +4,7 @@
 #include "collectors/inject/nccl_issued.h"
 #include "collectors/inject/nccl_labels.h"
 #include "collectors/inject/nccl_libraries.h"
+#include "collectors/inject/nccl_thread.h"
 #include "src/spool_writer/write_event.h"
 
 namespace gradsync::inject {
@@ -11,9 +12,6 @@ namespace {
 
 using spool::Attribute;
 using spool::AttributeType;
-
-// ncclBcast calls ncclBroadcast, and a comm's initialisation another one: only the job's own call is an event.
-__thread uint32_t t_depth;
 
 struct Keys {
   uint32_t reduction;
@@ -35,7 +33,7 @@ uint32_t key(uint32_t* at, const char* text) {
   return kept(at, [text] { return gsd_string(text, -1); });
 }
 
-constexpr int kNoReduction = -1;
+constexpr int kNoReduction = -1, kSum = 0;
 
 struct Arguments {
   NcclFunction function;
@@ -45,18 +43,27 @@ struct Arguments {
   Comm comm;
 };
 
+const KnownCommunicator& known(NcclThread& thread, Comm comm) {
+  const uint32_t generation = label_generation();
+  if (thread.last.comm != comm || thread.last.generation != generation) {
+    const uint64_t label = label_of(comm);
+    thread.last = {comm, generation, nvtx::communicator_name(label), nvtx::calls_of(label)};
+  }
+  return thread.last;
+}
+
 // The event of one call: from its arguments to its return, which is when the work is enqueued.
 class Call {
  public:
-  explicit Call(const Arguments& arguments) {
-    if (t_depth++ == 0 && gsd_enabled() != 0) begin(arguments);
+  explicit Call(const Arguments& arguments) : thread_(t_nccl) {
+    if (thread_.depth++ == 0 && gsd_enabled() != 0) begin(arguments);
   }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
   ~Call() {
-    --t_depth;
+    --thread_.depth;
     if (event_ == spool::kNoEvent) return;
-    t_open_call = {};
+    thread_.open = {};
     spool::end_event(event_);
   }
 
@@ -67,45 +74,50 @@ class Call {
   }
 
  private:
+  // Each record is 64 bytes of a file: the sum, which nearly every reduction is, goes without saying.
   void begin(const Arguments& given) {
     const uint32_t call = kept(&g_calls[static_cast<uint8_t>(given.function)],
                                [&] { return nvtx::nccl_call_of(symbol_of(given.function)); });
     const uint32_t name = nvtx::nccl_call_name(call);
     const DataType* type = data_type(given.type);
     const uint64_t bytes = type == nullptr ? 0 : given.count * type->bytes;
-    const uint64_t label = label_of(given.comm);
+    const KnownCommunicator& communicator = known(thread_, given.comm);
+    const bool counted = communicator.calls != nullptr && nvtx::has_order(call);
+    const uint32_t sequence = counted ? spool::add_relaxed(communicator.calls, 1u) : 0;
     Attribute attributes[2];
     uint32_t count = 0;
     if (type != nullptr)
       attributes[count++] = {key(&g_keys.type, "dtype"), AttributeType::string, key(&g_types[given.type], type->name)};
-    if (given.reduction != kNoReduction)
+    if (given.reduction != kNoReduction && given.reduction != kSum)
       attributes[count++] = {key(&g_keys.reduction, "op"), AttributeType::string,
                              nvtx::reduction_name(static_cast<uint64_t>(given.reduction))};
     const spool::What what{spool::Kind::collective, spool::Phase::none, spool::Source::nccl_wrapper,
                            spool::kFlagExtrapolated, name};
-    const uint64_t where = GSD_WHERE(nvtx::communicator_name(label), nvtx::next_in_order(call, label));
+    if (thread_.lane == nullptr) thread_.lane = &spool::t_lane;
     event_ = spool::write_event(
-        spool::t_lane, what, bytes, where,
+        *thread_.lane, what, bytes, GSD_WHERE(communicator.group, sequence),
         [] {
           return spool::Span{spool::now(), 0};
         },
         attributes, count);
-    if (event_ != spool::kNoEvent) t_open_call = {event_, remember_issued({event_, bytes, 0, name}), name};
+    if (event_ != spool::kNoEvent) thread_.open = {event_, remember_issued({event_, bytes, 0, name}), name};
   }
 
+  NcclThread& thread_;
   uint64_t event_ = spool::kNoEvent;
 };
 
 // Calls about communicators are no events; only the outermost one names what it made.
 class Nested {
  public:
-  Nested() : outermost_(t_depth++ == 0) {}
+  Nested() : thread_(t_nccl), outermost_(thread_.depth++ == 0) {}
   Nested(const Nested&) = delete;
   Nested& operator=(const Nested&) = delete;
-  ~Nested() { --t_depth; }
+  ~Nested() { --thread_.depth; }
   bool outermost() const { return outermost_; }
 
  private:
+  NcclThread& thread_;
   bool outermost_;
 };
 

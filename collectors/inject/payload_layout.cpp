@@ -110,6 +110,7 @@ uint32_t key_of(const char* name, Scalar scalar) {
 Role role_of(const char* name) {
   if (name == nullptr) return Role::plain;
   if (strcmp(name, "Message size [bytes]") == 0) return Role::message_bytes;
+  if (strcmp(name, "Bytes") == 0) return Role::message_bytes;  // broadcast, send and receive before 2.25
   if (strcmp(name, "NCCL communicator ID") == 0) return Role::communicator;
   if (strcmp(name, "Reduction operation") == 0) return Role::reduction;
   return Role::plain;

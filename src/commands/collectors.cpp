@@ -9,6 +9,8 @@ std::vector<std::unique_ptr<Collector>> all_collectors() {
   std::vector<std::unique_ptr<Collector>> collectors;
   collectors.push_back(make_torch_attach());
   collectors.push_back(make_nvtx_attach());
+  collectors.push_back(make_nccl_plugin_attach());
+  collectors.push_back(make_nccl_calls_attach());
   collectors.push_back(make_process_watch());
   collectors.push_back(make_sched_tiers());
   collectors.push_back(make_proc_sampler());

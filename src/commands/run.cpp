@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "collectors/attach/attach.h"
+#include "collectors/attach/nccl_attach.h"
 #include "src/base/environment.h"
 #include "src/base/file.h"
 #include "src/base/units.h"
@@ -103,6 +104,8 @@ class RunCommand final : public Command {
     app.add_option("--deep", deep_, "the framework's profiler for 5 steps: auto, torch or off; cupti: the GPU itself")
         ->check(CLI::IsMember({"auto", "torch", "cupti", "off"}))
         ->type_name("WINDOW");
+    app.add_option("--nccl", nccl_, "ask NCCL for more: a list of calls, kernels and proxy; or auto, or off")
+        ->type_name("LIST");
     app.add_option("--budget", budget_,
                    "drop optional collectors that cost more than this share of the step, in percent")
         ->check(CLI::Range(0.0, 100.0))
@@ -124,6 +127,9 @@ class RunCommand final : public Command {
       return print_error({"--steps", steps_, "not A:B and not all", "--steps 10:60", exit_status::kUsage});
     if (std::isnan(budget_))
       return print_error({"--budget", "nan", "not a number", "--budget 0.5", exit_status::kUsage});
+    if (const Result<NcclWishes> wishes = nccl_wishes(nccl_); !wishes)
+      return print_error(
+          {wishes.error().what, wishes.error().on, wishes.error().why, wishes.error().hint, exit_status::kUsage});
     const Result<RuleSet> rules = chosen_rules(rules_);
     if (!rules) return print_error(rules.error());
     if (Result<ProfileChoice> profiles = named_profiles(profile_options_))
@@ -215,6 +221,7 @@ class RunCommand final : public Command {
     context_.torch_shim = paths.torch_shim;
     context_.command_line = command_;
     context_.options = {{"deep", deep_},
+                        {"nccl", nccl_},
                         {"steps", steps_},
                         {"budget", budget_text()},
                         {"fabric", profile_options_.fabric.empty() ? "auto" : profile_options_.fabric}};
@@ -321,7 +328,7 @@ class RunCommand final : public Command {
   }
 
   std::vector<std::string> command_;
-  std::string folder_, steps_ = "all", deep_ = "auto", linger_ = "0s";
+  std::string folder_, steps_ = "all", deep_ = "auto", nccl_ = "auto", linger_ = "0s";
   const CLI::Option* steps_option_ = nullptr;
   double budget_ = 0.5;
   int threads_ = 1;

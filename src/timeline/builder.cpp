@@ -7,6 +7,7 @@
 
 #include "src/base/in_parallel.h"
 #include "src/timeline/device_calls.h"
+#include "src/timeline/fold_nccl_calls.h"
 
 namespace gradsync {
 namespace {
@@ -208,6 +209,7 @@ std::vector<RankTimeline> TimelineBuilder::build(int threads) {
     name_ranges(rank, names);
     place_device_calls(rank);
     rank.events.sort_by_start();
+    fold_nccl_calls(rank);
     rank.training_lane = find_training_lane(rank);
     find_steps(rank, range_classes_);
   });

@@ -126,8 +126,9 @@ class Feeder {
     if (key == "async") return flag(kFlagAsync);
     if (key == "hook") return flag(kFlagInHook);
     if (key == "source") {
-      for (const Source source : {Source::profiler, Source::nvtx, Source::nccl_nvtx, Source::cupti, Source::host,
-                                  Source::ddp_logger, Source::doctor, Source::unknown})
+      for (const Source source :
+           {Source::profiler, Source::nvtx, Source::nccl_nvtx, Source::cupti, Source::host, Source::ddp_logger,
+            Source::doctor, Source::nccl_wrapper, Source::nccl_plugin, Source::unknown})
         if (to_string(source) == value) event.source = source;
       return true;
     }

@@ -1,10 +1,12 @@
 // Size sweeps and NCCL's logs: series and facts in, metrics and one answer out.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "analyzers/analyzers.h"
+#include "tests/unit/analyzers/run_analyzers.h"
 
 namespace gradsync {
 namespace {
@@ -107,6 +109,45 @@ TEST_CASE("between nodes: needs two of them, and one answer of all logs") {
   CHECK(found.facts.at("backend") == "nccl");
   CHECK(conclude(make_nccl_transport(), Inputs{}).facts.empty());
   CHECK(conclude(make_fabric_curve(), sweep("all_reduce", {{8, 1, 0}})).facts.at("sweep") == "nccl_tests");
+}
+
+TEST_CASE("choices of NCCL: what the plug-in told on the job's collectives, behind what a log told") {
+  const char* const job = R"(
+    process host=n pid=10
+    fact rank=0 nccl.version=2.28.9 nccl.plugin=v5
+    collective all_reduce 0..10 bytes=4096 source=nccl_nvtx algorithm=TREE protocol=LL channels=2
+    collective all_reduce 20..30 bytes=4096 source=nccl_nvtx algorithm=TREE protocol=LL channels=2
+    collective all_reduce 40..50 bytes=1048576 source=nccl_plugin algorithm=RING protocol=SIMPLE
+    collective broadcast 60..70 bytes=8 source=nccl_nvtx
+    process host=n pid=11
+    fact rank=1 nccl.version=2.28.9 nccl.plugin=v5
+    collective all_reduce 0..10 bytes=4096 source=nccl_nvtx algorithm=TREE protocol=LL channels=2
+  )";
+  const Conclusions alone = test::analyze(job);
+  const Series& choices = alone.series.at("nccl_choices");
+  REQUIRE(choices.rows.size() == 2);
+  using Cells = std::vector<Cell>;
+  CHECK(choices.rows[0] == Cells{std::string("all_reduce"), std::int64_t{4096}, std::string("TREE"), std::string("LL"),
+                                 std::int64_t{2}, std::int64_t{3}});
+  CHECK(std::isnan(std::get<double>(choices.rows[1][4])));
+  CHECK(alone.facts.at("nccl.version") == "2.28.9");
+  CHECK(alone.facts.at("nccl.plugin") == "v5");
+
+  Inputs inputs;
+  inputs.series["nccl_choices"].rows.push_back({std::string("all_gather"), std::int64_t{8}, std::string("RING"),
+                                                std::string("LL"), std::int64_t{1}, std::int64_t{1}});
+  CHECK(test::analyze(job, inputs).series.at("nccl_choices").rows.size() == 3);
+  CHECK_FALSE(test::analyze("process host=n pid=10\nfact rank=0\nstep 0 0..10\n").series.contains("nccl_choices"));
+}
+
+TEST_CASE("what the plug-in could not see is said") {
+  const Conclusions told =
+      test::analyze("process host=n pid=10\nfact rank=0 not_covered.nccl_plugin=NCCL_2.30.3_can_crash\nstep 0 0..10\n");
+  const auto found = std::find_if(told.coverage.begin(), told.coverage.end(),
+                                  [](const Coverage& entry) { return entry.source == "NCCL profiler plug-in"; });
+  REQUIRE(found != told.coverage.end());
+  CHECK(found->state == CoverageState::partial);
+  CHECK(found->reason == "NCCL_2.30.3_can_crash");
 }
 
 }  // namespace gradsync

@@ -179,6 +179,12 @@ TEST_CASE("NCCL's calls, by the layouts of its versions") {
           now.op = 17;
           if (!is(read_nccl_call(all_reduce, 1, &new_blob).reduction, "user")) return 6;
 
+          // Broadcast, send and receive called it otherwise before 2.25.
+          const std::vector<SchemaEntry> rooted = {entry(EntryType::size, "Bytes"), entry(EntryType::int_, "Root")};
+          register_schema(1, described(rooted, kStaticSchemaStart + 6), 0);
+          const PayloadBlob rooted_blob = {kStaticSchemaStart + 6, sizeof old, &old};
+          if (read_nccl_call(nccl_call_of("ncclBroadcast"), 1, &rooted_blob).bytes != 1 << 20) return 8;
+
           // NCCL 2.16's all-gather is a bare size_t.
           const std::vector<SchemaEntry> bare = {entry(EntryType::size, "Message size [bytes]")};
           register_schema(1, described(bare, kStaticSchemaStart + 4), 0);

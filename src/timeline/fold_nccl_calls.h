@@ -1,0 +1,18 @@
+// A collective that the framework's hook saw, and the NCCL call that it made: one event.
+//
+//   lane 3   hook   all_reduce ├────────────────┤      bytes, dtype, site, communicator as the framework has them
+//            NCCL        all_reduce ├──────┤           folded: algorithm, protocol, channels, gpu_ns go to the hook's
+//
+// The call inside is known by its thread and its time: the hook's event of a device collective ends with the call. An
+// all-to-all is made of sends and receives, which are folded too. NCCL calls outside of the hook's events (DDP's own
+// before torch 2.15, other frameworks) stay.
+#pragma once
+
+#include "src/timeline/rank_timeline.h"
+
+namespace gradsync {
+
+// `rank.events` are sorted by start, and stay so.
+void fold_nccl_calls(RankTimeline& rank);
+
+}  // namespace gradsync
