@@ -22,7 +22,7 @@ void check(cudaError_t answer, const char* what) {
 cudaEvent_t event(void* of) { return static_cast<cudaEvent_t>(of); }
 
 Error missing(const std::string& why, const std::string& hint) {
-  return {"cannot use", "a GPU", why, hint + "; --device cpu works here", 3};
+  return {"cannot use", "a GPU", why, hint, 3};
 }
 
 }  // namespace

@@ -180,10 +180,12 @@ __global__ void take_in_order(Entries x, const Cut* cut, Taken to, std::int64_t 
   counts += 1;
 
   float values[kEach];
+#pragma unroll
+  for (unsigned k = 0; k < kEach; ++k) values[k] = first + 32 * k < n ? x.values[first + 32 * k] : 0;
   std::uint64_t mine = 0;
+#pragma unroll
   for (unsigned k = 0; k < kEach; ++k) {
     const std::int64_t i = first + 32 * k;
-    values[k] = i < n ? x.values[i] : 0;
     const std::uint32_t magnitude = bits_of(values[k]) & kMagnitude;
     const bool over = i < n && magnitude >= above, equal = i < n && !over && ties > 0 && magnitude == tie;
     mine += static_cast<std::uint64_t>(__popc(__ballot_sync(kAllLanes, over))) << 31;
@@ -210,6 +212,7 @@ __global__ void take_in_order(Entries x, const Cut* cut, Taken to, std::int64_t 
   for (unsigned w = 0; w < warp; ++w) running += warp_counts[w];
   const unsigned lower = (1U << lane) - 1;
   bool finite = true;
+#pragma unroll
   for (unsigned k = 0; k < kEach; ++k) {
     const std::int64_t i = first + 32 * k;
     const std::uint32_t magnitude = bits_of(values[k]) & kMagnitude;
@@ -245,6 +248,7 @@ void Selector::begin() { cut_at(0); }
 void Selector::cut_at(std::uint32_t magnitude) { launch("begin a cut", begin_cut, 1, 32, cut_.data(), magnitude); }
 
 void Selector::digit(const Entries& x, std::int64_t wanted, std::int64_t most, int shift) {
+  if (x.room == 0) return;
   launch("count a digit", count_digit, some_blocks(x.room, kTile), kThreads, x, cut_.data(), shift, bins_.data());
   launch("choose a digit", choose_digit, 1, kChunk, x, cut_.data(), shift, wanted, most, bins_.data());
 }
