@@ -91,8 +91,8 @@ GSD_DEVICE Found find_bin(std::uint32_t* bins, unsigned size, std::int64_t wante
   return result;
 }
 
-__global__ void choose_digit(Entries x, Cut* cut, int shift, std::int64_t wanted, std::int64_t most,
-                             std::uint32_t* bins) {
+__global__ void __launch_bounds__(kChunk)
+    choose_digit(Entries x, Cut* cut, int shift, std::int64_t wanted, std::int64_t most, std::uint32_t* bins) {
   const Cut before = *cut;
   if (before.done != 0) return;
   const Found found = find_bin(bins, 1U << (before.known - shift), wanted - before.surely);
@@ -129,7 +129,8 @@ __global__ void count_sample(const float* x, std::int64_t lines, std::int64_t st
   atomicAdd(&bins[(bits_of(x[from * kLine + i % kLine]) & kMagnitude) >> kSampleShift], 1U);
 }
 
-__global__ void choose_of_sample(std::int64_t elements, std::int64_t wanted, std::uint32_t* bins, Cut* cut) {
+__global__ void __launch_bounds__(kChunk)
+    choose_of_sample(std::int64_t elements, std::int64_t wanted, std::uint32_t* bins, Cut* cut) {
   const Found found = find_bin(bins, kSampleBins, wanted);
   if (threadIdx.x != 0) return;
   *cut = Cut();
@@ -166,7 +167,8 @@ GSD_DEVICE std::uint64_t counts_before(volatile std::uint64_t* counts, std::int6
 
 // Each warp has 512 neighbours, 32 at a time. Tiles are numbered in the order in which blocks begin, so that those before
 // a tile are on their way when it waits for them.
-__global__ void take_in_order(Entries x, const Cut* cut, Taken to, std::int64_t tiles, std::uint64_t* counts) {
+__global__ void __launch_bounds__(kThreads, 4)
+    take_in_order(Entries x, const Cut* cut, Taken to, std::int64_t tiles, std::uint64_t* counts) {
   __shared__ std::int64_t tile_shared;
   __shared__ std::uint64_t before_shared;
   __shared__ std::uint64_t warp_counts[kWarps];

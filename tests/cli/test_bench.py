@@ -2,6 +2,7 @@
 """bench: what it prints and writes, wrong calls, and the sizes of a job's report."""
 import ctypes
 import json
+import os
 import unittest
 
 import doctor
@@ -60,6 +61,19 @@ class Gpus(doctor.TestCase):
         if "built without it" in done.stderr:
             self.skipTest("built without nvcc")
         self.assertSays(done, 3, "cannot measure on cuda", "libcuda.so.1", "NVIDIA driver", "--device cpu")
+
+    def test_a_driver_that_is_of_no_use(self):
+        folder = os.environ.get("GSD_FAKE_CUDA", doctor.ROOT / "build/release/tests/cli/fake_cuda")
+        for variables, words in [
+            ({"FAKE_CUDA_VERSION": "10020"}, ["the driver is for CUDA 10.2", "install a newer driver"]),
+            ({"FAKE_CUDA_INIT": "100"}, ["no CUDA-capable device", "nvidia-smi"]),
+            ({}, ["no CUDA-capable device", "nvidia-smi"]),
+        ]:
+            with self.subTest(variables):
+                done = self.doctor("bench", "--device", "cuda", LD_LIBRARY_PATH=str(folder), **variables)
+                if "built without it" in done.stderr:
+                    self.skipTest("built without nvcc")
+                self.assertSays(done, 3, "cannot measure on cuda", "--device cpu", *words)
 
 
 class Reports(doctor.TestCase):
