@@ -6,7 +6,7 @@ TORCH_PYTHON ?=
 export TORCH_PYTHON
 
 .NOTPARALLEL:
-.PHONY: help demo build test test-versions lint format bench fuzz asan tsan install clean
+.PHONY: help demo build cuda-all test test-versions lint format bench fuzz asan tsan install clean
 
 help:
 	@echo "make demo      install what is missing, build, and diagnose samples/ddp_topk.py"
@@ -18,6 +18,7 @@ help:
 	@echo "make format    let clang-format rewrite the sources"
 	@echo "make bench     the benchmarks"
 	@echo "make fuzz      FUZZ_SECONDS=$(FUZZ_SECONDS): each importer against broken input, under sanitizers"
+	@echo "make cuda-all  the kernels of bench --device cuda for every architecture that nvcc knows: takes minutes"
 	@echo "make asan      every test under AddressSanitizer and UBSan;  make tsan: ThreadSanitizer"
 	@echo "make install   PREFIX=$(PREFIX), DESTDIR for packagers"
 	@echo "make clean     remove build/"
@@ -76,6 +77,11 @@ fuzz:
 asan tsan:
 	@$(call build_tests,$@)
 	@ctest --preset $@ -j "$$(nproc)"
+
+# Stays so for build/release; -DGSD_CUDA_ARCHITECTURES=75 goes back.
+cuda-all: build
+	@cmake -DGSD_CUDA_ARCHITECTURES=all build/release
+	@cmake --build --preset release --target gradsync_cuda_loads
 
 # Builds only when nothing is built yet, so that `sudo make install` leaves no files of root in build/.
 install:

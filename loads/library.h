@@ -24,7 +24,7 @@ class LoadLibrary {
   // In the order in which tables show them. Error feedback is already around those that are asked for it.
   virtual const std::vector<LoadEntry>& loads() const = 0;
   virtual std::vector<Check> verify(const MakeLoad& make, const LoadOptions& options) const = 0;
-  // May throw std::bad_alloc.
+  // May throw std::bad_alloc, and std::runtime_error where the device fails; so may loads, once they are prepared.
   virtual std::unique_ptr<BandwidthProbe> bandwidth(std::int64_t elements, int threads) const = 0;
 };
 

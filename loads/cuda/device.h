@@ -22,7 +22,6 @@ class DeviceFailure : public std::runtime_error {
 // Whether there is a device that can run these kernels, and what it is called; else the library, the driver or the
 // device that is missing.
 Result<std::string> find_device();
-std::int64_t free_memory();  // bytes
 int multiprocessors();
 std::int64_t cache_bytes();
 

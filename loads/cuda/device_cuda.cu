@@ -21,9 +21,7 @@ void check(cudaError_t answer, const char* what) {
 
 cudaEvent_t event(void* of) { return static_cast<cudaEvent_t>(of); }
 
-Error missing(const std::string& why, const std::string& hint) {
-  return {"cannot use", "a GPU", why, hint + "; --device cpu works here", 3};
-}
+Error missing(const std::string& why, const std::string& hint) { return {"cannot use", "a GPU", why, hint, 3}; }
 
 }  // namespace
 
@@ -51,12 +49,6 @@ Result<std::string> find_device() {
                        std::to_string(device.minor) + ", these kernels need 7.5",
                    "use a newer GPU");
   return std::string(device.name);
-}
-
-std::int64_t free_memory() {
-  std::size_t free = 0, total = 0;
-  check(cudaMemGetInfo(&free, &total), "ask for free memory");
-  return static_cast<std::int64_t>(free);
 }
 
 int multiprocessors() {

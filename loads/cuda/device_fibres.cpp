@@ -21,7 +21,6 @@ Moment& moment(void* place) { return *static_cast<Moment*>(place); }
 }  // namespace
 
 Result<std::string> find_device() { return std::string("fibres"); }
-std::int64_t free_memory() { return std::int64_t{1} << 40; }
 int multiprocessors() { return 1; }
 std::int64_t cache_bytes() { return std::int64_t{32} << 20; }
 

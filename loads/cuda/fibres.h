@@ -67,6 +67,7 @@ const std::uint64_t* meet_with(T value) {
 #define __device__
 #define __host__
 #define __shared__ static thread_local
+#define __launch_bounds__(...)
 #define threadIdx (::gradsync::fibres::here.thread)
 #define blockIdx (::gradsync::fibres::here.block)
 #define blockDim (::gradsync::fibres::here.block_size)

@@ -13,8 +13,8 @@ namespace {
 constexpr unsigned kThreads = 512, kEach = 32;
 constexpr std::int64_t kChunk = std::int64_t{kThreads} * kEach;
 
-__global__ void encode_chunk(const float* gradient, float* residual, std::int64_t n, float* scales,
-                             std::uint32_t* words, Outcome* outcome) {
+__global__ void __launch_bounds__(kThreads, 2) encode_chunk(const float* gradient, float* residual, std::int64_t n,
+                                                            float* scales, std::uint32_t* words, Outcome* outcome) {
   __shared__ double sums[32];
   const std::int64_t begin = std::int64_t{blockIdx.x} * kChunk;
   const std::int64_t count = least(kChunk, n - begin);

@@ -51,7 +51,7 @@ GSD_DEVICE double dot(const float* a, const float* b, std::int64_t n, double* sh
 }
 
 // Gram and Schmidt, twice. A column that is within the span of those before it becomes zero.
-__global__ void orthonormalise(float* p, Shape shape) {
+__global__ void __launch_bounds__(kColumnThreads) orthonormalise(float* p, Shape shape) {
   __shared__ double shared[32];
   for (std::int64_t c = 0; c < shape.rank; ++c) {
     float* column = p + c * shape.rows;

@@ -91,8 +91,8 @@ GSD_DEVICE Found find_bin(std::uint32_t* bins, unsigned size, std::int64_t wante
   return result;
 }
 
-__global__ void choose_digit(Entries x, Cut* cut, int shift, std::int64_t wanted, std::int64_t most,
-                             std::uint32_t* bins) {
+__global__ void __launch_bounds__(kChunk)
+    choose_digit(Entries x, Cut* cut, int shift, std::int64_t wanted, std::int64_t most, std::uint32_t* bins) {
   const Cut before = *cut;
   if (before.done != 0) return;
   const Found found = find_bin(bins, 1U << (before.known - shift), wanted - before.surely);
@@ -129,7 +129,8 @@ __global__ void count_sample(const float* x, std::int64_t lines, std::int64_t st
   atomicAdd(&bins[(bits_of(x[from * kLine + i % kLine]) & kMagnitude) >> kSampleShift], 1U);
 }
 
-__global__ void choose_of_sample(std::int64_t elements, std::int64_t wanted, std::uint32_t* bins, Cut* cut) {
+__global__ void __launch_bounds__(kChunk)
+    choose_of_sample(std::int64_t elements, std::int64_t wanted, std::uint32_t* bins, Cut* cut) {
   const Found found = find_bin(bins, kSampleBins, wanted);
   if (threadIdx.x != 0) return;
   *cut = Cut();
@@ -166,7 +167,8 @@ GSD_DEVICE std::uint64_t counts_before(volatile std::uint64_t* counts, std::int6
 
 // Each warp has 512 neighbours, 32 at a time. Tiles are numbered in the order in which blocks begin, so that those before
 // a tile are on their way when it waits for them.
-__global__ void take_in_order(Entries x, const Cut* cut, Taken to, std::int64_t tiles, std::uint64_t* counts) {
+__global__ void __launch_bounds__(kThreads, 4)
+    take_in_order(Entries x, const Cut* cut, Taken to, std::int64_t tiles, std::uint64_t* counts) {
   __shared__ std::int64_t tile_shared;
   __shared__ std::uint64_t before_shared;
   __shared__ std::uint64_t warp_counts[kWarps];
@@ -180,10 +182,12 @@ __global__ void take_in_order(Entries x, const Cut* cut, Taken to, std::int64_t 
   counts += 1;
 
   float values[kEach];
+#pragma unroll
+  for (unsigned k = 0; k < kEach; ++k) values[k] = first + 32 * k < n ? x.values[first + 32 * k] : 0;
   std::uint64_t mine = 0;
+#pragma unroll
   for (unsigned k = 0; k < kEach; ++k) {
     const std::int64_t i = first + 32 * k;
-    values[k] = i < n ? x.values[i] : 0;
     const std::uint32_t magnitude = bits_of(values[k]) & kMagnitude;
     const bool over = i < n && magnitude >= above, equal = i < n && !over && ties > 0 && magnitude == tie;
     mine += static_cast<std::uint64_t>(__popc(__ballot_sync(kAllLanes, over))) << 31;
@@ -210,6 +214,7 @@ __global__ void take_in_order(Entries x, const Cut* cut, Taken to, std::int64_t 
   for (unsigned w = 0; w < warp; ++w) running += warp_counts[w];
   const unsigned lower = (1U << lane) - 1;
   bool finite = true;
+#pragma unroll
   for (unsigned k = 0; k < kEach; ++k) {
     const std::int64_t i = first + 32 * k;
     const std::uint32_t magnitude = bits_of(values[k]) & kMagnitude;
@@ -245,6 +250,7 @@ void Selector::begin() { cut_at(0); }
 void Selector::cut_at(std::uint32_t magnitude) { launch("begin a cut", begin_cut, 1, 32, cut_.data(), magnitude); }
 
 void Selector::digit(const Entries& x, std::int64_t wanted, std::int64_t most, int shift) {
+  if (x.room == 0) return;
   launch("count a digit", count_digit, some_blocks(x.room, kTile), kThreads, x, cut_.data(), shift, bins_.data());
   launch("choose a digit", choose_digit, 1, kChunk, x, cut_.data(), shift, wanted, most, bins_.data());
 }

@@ -1,11 +1,11 @@
 #include "src/commands/measure_loads.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <stdexcept>
 
 #include "loads/parallel.h"
 #include "loads/philox.h"
@@ -25,6 +25,13 @@ double seconds_of(const Function& function) {
   const auto begin = std::chrono::steady_clock::now();
   function();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// By the device's clock where it has one.
+template <class Function>
+double seconds_on(const Load& load, const Function& function) {
+  const double here = seconds_of(function);
+  return load.seconds().value_or(here);
 }
 
 double median_of(const std::vector<double>& values) { return median(values).value_or(0); }
@@ -49,8 +56,8 @@ Result<void> check_memory(const BenchPlan& plan) {
 }
 
 // Smaller vectors stay in a cache, where no bandwidth of memory limits them.
-bool beyond_caches(std::int64_t elements) {
-  const std::int64_t known = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
+bool beyond_caches(const LoadLibrary& library, std::int64_t elements) {
+  const std::int64_t known = library.cache_bytes();
   const std::int64_t cache = known > 0 ? known : std::int64_t{32} << 20;
   return 4 * elements >= 3 * cache;
 }
@@ -105,9 +112,9 @@ class Measurement {
   }
 
   template <class Function>
-  double timed(const BenchRow& row, LoadHalf half, const Function& function) const {
+  double timed(const Load& load, const BenchRow& row, LoadHalf half, const Function& function) const {
     double seconds = 0;
-    plan_.around({row.algorithm, row.size.elements, half}, [&] { seconds = seconds_of(function); });
+    plan_.around({row.algorithm, row.size.elements, half}, [&] { seconds = seconds_on(load, function); });
     return seconds;
   }
 
@@ -119,9 +126,9 @@ class Measurement {
       bandwidths.push_back(bandwidth);
       peak = std::max({peak, bandwidth.read, bandwidth.copy, bandwidth.update});
       const double encode =
-          timed(row, LoadHalf::compress, [&] { load.compress(of_rank(1 + i % (plan_.ranks - 1)), payload); });
+          timed(load, row, LoadHalf::compress, [&] { load.compress(of_rank(1 + i % (plan_.ranks - 1)), payload); });
       row.compress_traffic = load.compress_traffic();
-      const double decode = timed(row, LoadHalf::decompress, [&] { load.decompress(ranks, sum_.span()); });
+      const double decode = timed(load, row, LoadHalf::decompress, [&] { load.decompress(ranks, sum_.span()); });
       row.decompress_traffic = load.decompress_traffic(ranks);
       compress.push_back(1e3 * encode);
       decompress.push_back(1e3 * decode);
@@ -152,7 +159,7 @@ class Measurement {
 
   // V10: what seems faster than memory has not moved the bytes that it says.
   void check_speed(const BenchRow& row, double peak) {
-    if (!beyond_caches(size_.elements)) return;
+    if (!beyond_caches(*plan_.library, size_.elements)) return;
     for (const bool decode : {false, true}) {
       const Spread& ms = decode ? row.decompress_ms : row.compress_ms;
       const double speed = (decode ? row.decompress_traffic : row.compress_traffic).bytes() / ms.p50 * 1e3;
@@ -202,13 +209,13 @@ std::int64_t BenchResult::failed() const {
 Result<BenchResult> measure_loads(const BenchPlan& plan) {
   if (const Result<void> enough = check_memory(plan); !enough) return enough.error();
   BenchResult result;
-  for (const LoadEntry& entry : plan.loads) {
-    plan.tell("verifying " + entry.algorithm);
-    for (Check& check : plan.library->verify(entry.make, plan.options))
-      result.checks.push_back({entry.algorithm, std::move(check)});
-  }
   std::vector<Bandwidth> bandwidths;
   try {
+    for (const LoadEntry& entry : plan.loads) {
+      plan.tell("verifying " + entry.algorithm);
+      for (Check& check : plan.library->verify(entry.make, plan.options))
+        result.checks.push_back({entry.algorithm, std::move(check)});
+    }
     for (const BenchSize& size : plan.sizes) {
       Measurement measurement(plan, size, result);
       for (const LoadEntry& entry : plan.loads) {
@@ -219,6 +226,8 @@ Result<BenchResult> measure_loads(const BenchPlan& plan) {
     }
   } catch (const std::bad_alloc&) {
     return Error{"cannot measure loads", "", "out of memory", "choose a smaller --n"};
+  } catch (const std::runtime_error& failure) {
+    return Error{"cannot measure loads on", plan.library->device(), failure.what(), ""};
   }
   result.bandwidth = median_bandwidth(bandwidths);
   return result;
@@ -227,9 +236,9 @@ Result<BenchResult> measure_loads(const BenchPlan& plan) {
 std::vector<LoadProfile> load_profiles(const BenchPlan& plan, const BenchResult& result) {
   std::vector<LoadProfile> profiles;
   for (const BenchRow& row : result.rows)
-    profiles.push_back({row.algorithm, plan.library->device(), row.size.elements, row.ms().p10, row.ms().p50, row.ms().p90,
-                        LoadTimes{row.decompress_ms.p10, row.decompress_ms.p50, row.decompress_ms.p90}, plan.ranks,
-                        row.wire_bytes, plan.options.ratio});
+    profiles.push_back({row.algorithm, plan.library->device(), row.size.elements, row.ms().p10, row.ms().p50,
+                        row.ms().p90, LoadTimes{row.decompress_ms.p10, row.decompress_ms.p50, row.decompress_ms.p90},
+                        plan.ranks, row.wire_bytes, plan.options.ratio});
   return profiles;
 }
 

@@ -72,7 +72,7 @@ struct BenchResult {
   std::int64_t failed() const;
 };
 
-// Error: not enough memory for the largest size.
+// Error: not enough memory for the largest size; the device failed.
 Result<BenchResult> measure_loads(const BenchPlan& plan);
 
 // What later runs and other commands take from it.

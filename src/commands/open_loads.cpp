@@ -7,13 +7,18 @@
 namespace gradsync {
 
 Result<const LoadLibrary*> open_loads(const std::string& device) {
-  if (device != "cpu")
-    return Error{"cannot measure on", device, "this version has no kernels for GPUs", "--device cpu",
-                 exit_status::kNothingUsable};
+  const bool cuda = device == "cuda";
+  const auto refused = [&](const Error& error) {
+    const std::string instead = cuda ? "; --device cpu needs no GPU" : "";
+    return Error{"cannot measure on", device, error.message(), error.hint + instead, exit_status::kNothingUsable};
+  };
   const Result<void*> entry =
-      open_plugin(find_install_paths().plugins / "libgradsync_loads.so", "libhwy1", kLoadLibraryName);
-  if (!entry) return entry.error();
-  return reinterpret_cast<LoadLibraryFunction>(*entry)();
+      open_plugin(find_install_paths().plugins / (cuda ? "libgradsync_cuda_loads.so" : "libgradsync_loads.so"),
+                  cuda ? "the CUDA toolkit (nvcc)" : "libhwy1", kLoadLibraryName);
+  if (!entry) return refused(entry.error());
+  const LoadLibrary* library = reinterpret_cast<LoadLibraryFunction>(*entry)();
+  if (const Result<void> ready = library->ready(); !ready) return refused(ready.error());
+  return library;
 }
 
 }  // namespace gradsync

@@ -6,7 +6,7 @@
 
 namespace gradsync {
 
-// `device`: cpu. Error: the plug-in is missing or of another version; there are no loads for this device.
+// `device`: cpu or cuda. Error: the plug-in is missing or of another version; the driver or the device is missing.
 Result<const LoadLibrary*> open_loads(const std::string& device);
 
 }  // namespace gradsync

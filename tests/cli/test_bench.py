@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """bench: what it prints and writes, wrong calls, and the sizes of a job's report."""
+import ctypes
 import json
+import os
 import unittest
 
 import doctor
@@ -21,7 +23,6 @@ class WrongCalls(doctor.TestCase):
         (["--n", "5000M"], 2, ["--n", "5000M"]),
         (["--algo", "topk_magic"], 2, ["topk_magic", "topk_histogram"]),
         (["--device", "tpu"], 2, ["--device"]),
-        (["--device", "cuda"], 3, ["cuda", "--device cpu"]),
         (["--threads", "0"], 2, ["--threads", "0"]),
         (["--threads", "few"], 2, ["--threads", "few", "all"]),
         (["--repeat", "0"], 2, ["--repeat"]),
@@ -45,6 +46,35 @@ class WrongCalls(doctor.TestCase):
                 done = self.doctor("bench", *arguments)
                 self.assertSays(done, status, *words)
                 self.assertEqual("", done.stdout)
+
+
+class Gpus(doctor.TestCase):
+    def test_built_without_kernels_for_gpus(self):
+        done = self.doctor("bench", "--device", "cuda", GSD_PLUGIN_PATH=str(self.folder))
+        self.assertSays(done, 3, "cannot measure on cuda", "libgradsync_cuda_loads.so", "built without it", "nvcc", "--device cpu")
+
+    def test_no_driver(self):
+        try:
+            ctypes.CDLL("libcuda.so.1")
+            self.skipTest("this machine has a driver for GPUs")
+        except OSError:
+            done = self.doctor("bench", "--device", "cuda")
+        if "built without it" in done.stderr:
+            self.skipTest("built without nvcc")
+        self.assertSays(done, 3, "cannot measure on cuda", "libcuda.so.1", "NVIDIA driver", "--device cpu")
+
+    def test_a_driver_that_is_of_no_use(self):
+        folder = os.environ.get("GSD_FAKE_CUDA", doctor.ROOT / "build/release/tests/cli/fake_cuda")
+        for variables, words in [
+            ({"FAKE_CUDA_VERSION": "10020"}, ["the driver is for CUDA 10.2", "install a newer driver"]),
+            ({"FAKE_CUDA_INIT": "100"}, ["no CUDA-capable device", "nvidia-smi"]),
+            ({}, ["no CUDA-capable device", "nvidia-smi"]),
+        ]:
+            with self.subTest(variables):
+                done = self.doctor("bench", "--device", "cuda", LD_LIBRARY_PATH=str(folder), **variables)
+                if "built without it" in done.stderr:
+                    self.skipTest("built without nvcc")
+                self.assertSays(done, 3, "cannot measure on cuda", "--device cpu", *words)
 
 
 class Reports(doctor.TestCase):

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "loads/cpu/cpu_load.h"
 
@@ -35,7 +36,53 @@ class Boastful final : public Load {
   std::unique_ptr<Load> load_;
 };
 
+// On a device with a clock of its own, which fails when it decompresses the payloads of five ranks.
+class Remote final : public Load {
+ public:
+  explicit Remote(const LoadOptions& options) : load_(make_cast16(options)) {}
+  LoadTraits traits() const override { return load_->traits(); }
+  Result<void> prepare(std::int64_t elements, std::uint64_t seed) override { return load_->prepare(elements, seed); }
+  void reserve(Payload& payload) const override { load_->reserve(payload); }
+  void compress(std::span<const float> gradient, Payload& payload) override {
+    load_->compress(gradient, payload);
+    seconds_ = 0.25;
+  }
+  void decompress(std::span<const Payload* const> payloads, std::span<float> sum) override {
+    if (payloads.size() == 5) throw std::runtime_error("serve: an illegal memory access was encountered");
+    load_->decompress(payloads, sum);
+    seconds_ = 0.125;
+  }
+  Traffic compress_traffic() const override { return load_->compress_traffic(); }
+  Traffic decompress_traffic(std::span<const Payload* const> payloads) const override {
+    return load_->decompress_traffic(payloads);
+  }
+  std::optional<double> seconds() const override { return seconds_; }
+
+ private:
+  std::unique_ptr<Load> load_;
+  std::optional<double> seconds_;
+};
+
+const LoadEntry kRemote{"remote", "", [](const LoadOptions& options) -> std::unique_ptr<Load> {
+                          return std::make_unique<Remote>(options);
+                        }};
+
 }  // namespace
+
+TEST_CASE("where the device has a clock, that tells the times") {
+  const auto result =
+      measure_loads({.sizes = {{1000, 1}}, .library = &cpu_load_library(), .loads = {kRemote}, .repeats = 2});
+  REQUIRE(result);
+  CHECK(result->rows[0].compress_ms.p50 == 250);
+  CHECK(result->rows[0].decompress_ms.p50 == 125);
+}
+
+TEST_CASE("a device that fails is an error with its own words") {
+  const auto result = measure_loads(
+      {.sizes = {{1000, 1}}, .library = &cpu_load_library(), .loads = {kRemote}, .repeats = 2, .ranks = 5});
+  REQUIRE_FALSE(result);
+  CHECK(result.error().message() == "cannot measure loads on cpu: serve: an illegal memory access was encountered");
+}
 
 TEST_CASE("every load and size is measured, in order, and found sound") {
   const BenchPlan plan{.sizes = {{1000, 1}, {70'000, 2}},
