@@ -16,6 +16,7 @@
 #include "src/base/environment.h"
 #include "src/base/file.h"
 #include "src/base/units.h"
+#include "src/commands/ab_options.h"
 #include "src/commands/collectors.h"
 #include "src/commands/command.h"
 #include "src/commands/examine.h"
@@ -105,6 +106,7 @@ class RunCommand final : public Command {
                    "drop optional collectors that cost more than this share of the step, in percent")
         ->check(CLI::Range(0.0, 100.0))
         ->type_name("PERCENT");
+    declare_ab(app, ab_);
     app.add_option("--linger", linger_, "after CMD ended, wait this long for processes it left behind, e.g. 10s")
         ->type_name("DURATION");
     app.add_option("--threads", threads_, "threads that read the recording")->check(CLI::Range(1, 256))->type_name("N");
@@ -121,6 +123,7 @@ class RunCommand final : public Command {
       return print_error({"--steps", steps_, "not A:B and not all", "--steps 10:60", exit_status::kUsage});
     if (std::isnan(budget_))
       return print_error({"--budget", "nan", "not a number", "--budget 0.5", exit_status::kUsage});
+    if (const Result<void> may = may_change_training(ab_, command_); !may) return print_error(may.error());
     const Result<RuleSet> rules = chosen_rules(rules_);
     if (!rules) return print_error(rules.error());
     if (Result<ProfileChoice> profiles = named_profiles(profile_options_))
@@ -215,6 +218,7 @@ class RunCommand final : public Command {
                         {"steps", steps_},
                         {"budget", budget_text()},
                         {"fabric", profile_options_.fabric.empty() ? "auto" : profile_options_.fabric}};
+    context_.options.merge(collector_options(ab_));
     recorder_.emplace(context_, all_collectors());
     environment_ = recorder_->start(environment_);
   }
@@ -311,6 +315,7 @@ class RunCommand final : public Command {
   std::string folder_, steps_ = "all", deep_ = "auto", linger_ = "0s";
   double budget_ = 0.5;
   int threads_ = 1;
+  AbOptions ab_;
   ProfileOptions profile_options_;
   ProfileChoice profiles_;
   RuleChoice rules_;
