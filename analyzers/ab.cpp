@@ -169,6 +169,7 @@ class AbAnalyzer final : public Analyzer {
     else if (!spaces.empty())
       conclusions.facts["ab.network"] =
           spaces.starts_with("mixed") ? "between network namespaces of one host" : "none, one host";
+    if (conclusions.facts["ab.network"] == "none, one host") conclusions.facts["ab.one_host"] = *hosts.begin();
   }
 
   static void add_step(const std::vector<AbQuadruple>& quadruples, const AbJudgement& judgement,
@@ -177,7 +178,7 @@ class AbAnalyzer final : public Analyzer {
     add_sample(metrics, "ab.with_ms", "all", column(quadruples, &AbQuadruple::with), std::string(kSource));
     add_sample(metrics, "ab.without_ms", "all", column(quadruples, &AbQuadruple::without), std::string(kSource));
     const Shift& effect = judgement.effect.shift;
-    add_interval(metrics, "ab.difference_ms", effect, quadruples.size());
+    add_interval(metrics, "measured.ab_difference_ms", effect, quadruples.size());
     const auto n = static_cast<std::int64_t>(quadruples.size());
     add_value(metrics, "ab.control_ms", "all", judgement.control, n, std::string(kSource));
     add_value(metrics, "ab.p", "all", judgement.effect.p, n, std::string(kSource));

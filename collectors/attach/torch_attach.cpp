@@ -25,10 +25,15 @@ class TorchAttach final : public Collector {
     const std::string shim = context.torch_shim.string();
     const std::string before = environment["PYTHONPATH"];
     environment["PYTHONPATH"] = before.empty() ? shim : shim + ":" + before;
-    for (const auto& [option, variable] :
-         {std::pair{"deep", "GSD_DEEP"}, {"steps", "GSD_STEPS"}, {"budget", "GSD_BUDGET"}})
+    for (const auto& [option, variable] : {std::pair{"deep", "GSD_DEEP"},
+                                           {"steps", "GSD_STEPS"},
+                                           {"budget", "GSD_BUDGET"},
+                                           {"ab", "GSD_AB"},
+                                           {"ab-yes", "GSD_AB_YES"}})
       if (const auto found = context.options.find(option); found != context.options.end())
         environment[variable] = found->second;
+      else
+        environment.erase(variable);
     return {};
   }
 

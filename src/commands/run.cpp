@@ -18,6 +18,7 @@
 #include "src/base/environment.h"
 #include "src/base/file.h"
 #include "src/base/units.h"
+#include "src/commands/ab_options.h"
 #include "src/commands/collectors.h"
 #include "src/commands/command.h"
 #include "src/commands/examine.h"
@@ -110,6 +111,7 @@ class RunCommand final : public Command {
                    "drop optional collectors that cost more than this share of the step, in percent")
         ->check(CLI::Range(0.0, 100.0))
         ->type_name("PERCENT");
+    declare_ab(app, ab_);
     app.add_option("--linger", linger_, "after CMD ended, wait this long for processes it left behind, e.g. 10s")
         ->type_name("DURATION");
     app.add_option("--threads", threads_, "threads that read the recording")->check(CLI::Range(1, 256))->type_name("N");
@@ -130,6 +132,7 @@ class RunCommand final : public Command {
     if (const Result<NcclWishes> wishes = nccl_wishes(nccl_); !wishes)
       return print_error(
           {wishes.error().what, wishes.error().on, wishes.error().why, wishes.error().hint, exit_status::kUsage});
+    if (const Result<void> may = may_change_training(ab_, command_); !may) return print_error(may.error());
     const Result<RuleSet> rules = chosen_rules(rules_);
     if (!rules) return print_error(rules.error());
     if (Result<ProfileChoice> profiles = named_profiles(profile_options_))
@@ -235,6 +238,7 @@ class RunCommand final : public Command {
       context_.options["cupti"] = steps_option_->count() > 0 ? steps_ : "windows";
       collectors.push_back(make_cupti_attach());
     }
+    context_.options.merge(collector_options(ab_));
     recorder_.emplace(context_, std::move(collectors));
     environment_ = recorder_->start(environment_);
   }
@@ -333,6 +337,7 @@ class RunCommand final : public Command {
   double budget_ = 0.5;
   int threads_ = 1;
   RootOptions roots_;
+  AbOptions ab_;
   ProfileOptions profile_options_;
   ProfileChoice profiles_;
   RuleChoice rules_;

@@ -47,11 +47,11 @@ void add_first(const VerdictTexts& texts, const Finding& first, MetricSet& metri
 void add_number(const VerdictCase& chosen, MetricSet& metrics, Verdict& verdict) {
   const Metric* metric = chosen.ms.empty() ? nullptr : metrics.find(chosen.ms, "all");
   if (metric == nullptr || std::isnan(metric->value)) return;
-  const double low = std::abs(metric->p10.value_or(metric->value));
-  const double high = std::abs(metric->p90.value_or(metric->value));
-  verdict.ms = std::abs(metric->value);
-  verdict.p05 = std::min(low, high);
-  verdict.p95 = std::max(low, high);
+  const double low = metric->p10.value_or(metric->value), high = metric->p90.value_or(metric->value);
+  const bool either_sign = low < 0 && high > 0;  // then nothing has a sign that could be left out
+  verdict.ms = either_sign ? metric->value : std::abs(metric->value);
+  verdict.p05 = either_sign ? low : std::min(std::abs(low), std::abs(high));
+  verdict.p95 = either_sign ? high : std::max(std::abs(low), std::abs(high));
   verdict.measured = chosen.ms.starts_with("measured.");
   metrics.add(interval_metric("verdict.ms", verdict.ms, verdict.p05, verdict.p95));
 }

@@ -6,7 +6,8 @@
 //   fact   first.rule .title .says .where .scope .saving .saves   the first finding as printed; .saving is its kind
 //                              (bound, predicted, measured, none), .saves its words (from [saving])
 //   metric first.saved_ms      its saving, with @p10 and @p90
-//   metric verdict.ms          the metric that the case's `ms` names, without its sign, with @p10 and @p90
+//   metric verdict.ms          the metric that the case's `ms` names, with @p10 and @p90: without its sign,
+//                              unless its interval holds both signs
 #pragma once
 
 #include <vector>

@@ -43,7 +43,7 @@ SHARED_UNITS = ("_ms", "_percent")
 TEXT_WORDS = {"scope"}
 
 # What diagnosis tells the verdict about the findings; no metrics or facts of the run, so docs/metrics.md lacks them.
-VERDICT_NAMES = re.compile(r"first\.[a-z_]+|worst")
+VERDICT_NAMES = re.compile(r"verdict\.ms|first\.[a-z_]+|worst")
 
 SOURCE_FOLDERS = ("src", "analyzers", "collectors")
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"|\'((?:[^\'\\\n]|\\.)*)\'')

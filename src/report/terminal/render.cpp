@@ -30,6 +30,7 @@ void draw_subject(const Report& report, Canvas& canvas) {
   if (!without_job(report)) {
     draw_step_bars(report, canvas);
     draw_exchanges(report, canvas);
+    draw_ab(report, canvas);
     return;
   }
   draw_irq_heat(report, canvas);

@@ -81,7 +81,7 @@ TEST_CASE("a hook that pays, and one that does neither") {
   job.without_us = job.with_us;
   CHECK(found(job).facts.at("ab.answer") == "no difference shown");
   CHECK(found(job).metrics.find("measured.no_compression.saved_ms", "all") == nullptr);
-  CHECK(std::abs(value(found(job), "ab.difference_ms")) < 0.1);
+  CHECK(std::abs(value(found(job), "measured.ab_difference_ms")) < 0.1);
 }
 
 TEST_CASE("half precision in the hook's place is no statement about compression as such") {
@@ -107,7 +107,7 @@ TEST_CASE("what could not be judged has a reason and no number") {
     const Conclusions none = found(one.job);
     CHECK(none.facts.at("ab.answer") == "could not judge");
     CHECK(none.facts.at("ab.reason") == one.reason);
-    CHECK(none.metrics.find("ab.difference_ms", "all") == nullptr);
+    CHECK(none.metrics.find("measured.ab_difference_ms", "all") == nullptr);
     CHECK(std::any_of(none.coverage.begin(), none.coverage.end(), [](const Coverage& entry) {
       return entry.source == "run --ab" && entry.state == CoverageState::unavailable;
     }));

@@ -66,6 +66,56 @@ TEST_CASE("a dense job that waits for communication") {
         "Communication exposes 31.0 ms of every 91.0 ms step; hiding or avoiding all of it saves at most 31.0 ms.");
 }
 
+namespace {
+
+MetricSet measured_with(double low, double middle, double high, const char* name) {
+  MetricSet metrics = metrics_of({{"ab.with_ms", 154},
+                                  {"ab.without_ms", 61},
+                                  {"ab.quadruples", 24},
+                                  {"ab.with_bytes", 600000},
+                                  {"ab.without_bytes", 9800000}});
+  Metric metric;
+  metric.name = name;
+  metric.value = middle;
+  metric.p10 = low;
+  metric.p90 = high;
+  metrics.add(metric);
+  return metrics;
+}
+
+}  // namespace
+
+TEST_CASE("a measured counterfactual has a sign, and comes before what is only a bound") {
+  const Verdict costs = builtin_verdict(measured_with(91, 93, 95, "measured.no_compression.saved_ms"),
+                                        {{"ab.answer", "costs"}, {"ab.one_host", "node0"}, {"instrumented", "yes"}});
+  CHECK(costs.text ==
+        "Compression costs you 93.0 ms of every 154.0 ms step: measured with and without the hook in the same job "
+        "(91.0 ms to 95.0 ms, 24 quadruples of blocks). Without it a step takes 61.0 ms, with 9.35 MiB to send instead "
+        "of "
+        "586 KiB. All ranks are on one host (node0): its loopback is no network, on a slower fabric the answer may be "
+        "the opposite.");
+  CHECK(costs.sign == VerdictSign::costs);
+  CHECK(costs.measured);
+  CHECK(costs.p05 == 91);
+  const Verdict saves = builtin_verdict(measured_with(-126, -124, -122, "measured.no_compression.saved_ms"),
+                                        {{"ab.answer", "saves"}, {"instrumented", "yes"}});
+  CHECK(saves.sign == VerdictSign::saves);
+  CHECK(saves.ms == 124);
+  CHECK(saves.p05 == 122);
+  CHECK(saves.p95 == 126);
+  CHECK(saves.text.starts_with("Compression saves you 124.0 ms of every step"));
+  CHECK(saves.text.find("loopback") == std::string::npos);
+}
+
+TEST_CASE("no difference shown keeps both ends of its interval") {
+  const Verdict neither = builtin_verdict(measured_with(-1.5, -0.5, 0.75, "measured.ab_difference_ms"),
+                                          {{"ab.answer", "no difference shown"}, {"instrumented", "yes"}});
+  CHECK(neither.sign == VerdictSign::neutral);
+  CHECK(neither.ms == -0.5);
+  CHECK(neither.p05 == -1.5);
+  CHECK(neither.p95 == 0.75);
+}
+
 TEST_CASE("dense and compressed synchronisation one after the other") {
   const Verdict said =
       builtin_verdict(metrics_of({{"step.time_ms", 133},

@@ -57,6 +57,45 @@ TEST_CASE("parts that come from a profiler's longer steps are marked, and are sh
 )");
 }
 
+TEST_CASE("the measured counterfactual stands below the step: its interval, its classes, its bytes, its caveats") {
+  Report report = healthy_report();
+  report.facts["ab.answer"] = "costs";
+  report.facts["ab.with"] = "dense";
+  report.facts["ab.network"] = "none, one host";
+  report.facts["ab.bypassed_passes"] = "240";
+  report.metrics.push_back({.name = "ab.with_ms", .scope = "all", .value = 154.2, .n = 24});
+  report.metrics.push_back({.name = "ab.without_ms", .scope = "all", .value = 61, .n = 24});
+  report.metrics.push_back({.name = "ab.control_ms", .scope = "all", .value = 1.1, .n = 24});
+  report.metrics.push_back({.name = "ab.with_bytes", .scope = "all", .value = 600000, .n = 24});
+  report.metrics.push_back({.name = "ab.without_bytes", .scope = "all", .value = 9800000, .n = 24});
+  report.metrics.push_back({.name = "measured.ab_difference_ms",
+                            .scope = "all",
+                            .value = 93.1,
+                            .n = 24,
+                            .p10 = 91,
+                            .p50 = 93.1,
+                            .p90 = 95.2});
+  report.series["ab"] = {"ab",
+                         {"part", "with_ms", "without_ms", "difference_ms", "p05", "p95", "n"},
+                         {{"compress", 70.0, 0.0, 70.0, 69.0, 71.0, std::int64_t{24}},
+                          {"comm_transfer", 10.0, 12.5, -2.5, -3.0, -2.0, std::int64_t{24}},
+                          {"step", 154.2, 61.0, 93.1, 91.0, 95.2, std::int64_t{24}}}};
+  CHECK(section(render_terminal(report, {.width = 100}), "A/B") ==
+        R"(A/B       with the hook 154.2 ms, without 61.0 ms: +93.1 ms (91.0 … 95.2, n 24); blocks of one kind
+          differ by up to 1.1 ms
+          of it compress +70.0 ms, comm transfer −2.5 ms
+          each rank sends 586 KiB a step, without the hook 9.35 MiB
+          this run's training is changed: 240 backward passes went without the hook
+          one host: its loopback is no network, so this says nothing about a cluster
+)");
+  report.facts["ab.answer"] = "could not judge";
+  report.facts["ab.reason"] = "a rank has not reported";
+  CHECK(section(render_terminal(report, {.width = 100}), "A/B") ==
+        R"(A/B       could not judge: a rank has not reported
+          this run's training is changed: 240 backward passes went without the hook
+)");
+}
+
 TEST_CASE("compressed exchanges of a profile stand below the step, with what they cost") {
   Report report = healthy_report();
   report.facts["compression.fingerprint"] = "none";
