@@ -151,6 +151,14 @@ class Records(Case):
         self.assertEqual(len(self.named(spool, "CUDA graph 5", "kernel")), 25)
         self.assertFalse([event for event in spool.events if event.kind == "step" and event.flags & 1])
 
+    def test_theoretical_occupancy_where_the_driver_tells_its_limits(self):
+        for preload, occupancy in ((PROGRAMS / "fake_driver" / "libcuda.so.1", 50), (None, None)):
+            with self.subTest(preload):
+                self.setUp()
+                self.client("steps", **({"LD_PRELOAD": str(preload)} if preload else {}))
+                kernels = self.named(self.only_spool(), GEMM, "kernel")
+                self.assertEqual({kernel.attributes.get("occupancy_percent") for kernel in kernels}, {occupancy})
+
     def test_named_steps(self):
         self.client("steps", watch="3:7")
         spool = self.only_spool()
