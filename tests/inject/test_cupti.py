@@ -257,6 +257,15 @@ class Life(Case):
                 self.assertFalse([event for spool in spools_of(self.recording) for event in spool.events
                                   if event.source == "cupti"])  # fmt: skip
 
+    def test_a_job_without_steps_is_watched_for_a_while(self):
+        self.client("native")
+        spool = self.only_spool()
+        self.assertEqual(spool.facts["cupti"], "collected")
+        window = spool.named("cupti_window")
+        kernels = [event for event in spool.events if event.name == "native"]
+        self.assertTrue(0 < len(kernels) < 180)
+        self.assertTrue(all(window.start <= kernel.start for kernel in kernels))
+
     def test_a_process_that_only_starts_cuda_leaves_no_recording(self):
         self.client("nothing")
         self.assertEqual(spools_of(self.recording), [])
