@@ -126,8 +126,8 @@ void open() {
     return tell();
   }
   spool::store_release(&g_collector.stage, Stage::open);
-  g_collector.window =
-      gsd_begin(GSD_WHAT(spool::Kind::window, 0, spool::Source::cupti, 0, gsd_string("cupti_window", -1)), 0, 0);
+  const uint64_t what = GSD_WHAT(spool::Kind::window, 0, spool::Source::cupti, 0, gsd_string("cupti_window", -1));
+  g_collector.window = gsd_event(what, 0, 0, g_collector.opened_ns, 0);
   say("collected");
   tell();
   g_collector.cost_ns = static_cast<uint64_t>(spool::now() - g_collector.opened_ns);

@@ -27,7 +27,7 @@ class Linker {
 
   void run() {
     collect_calls();
-    if (calls_.empty() && hooks_.empty()) return;
+    if (calls_.empty()) return;
     calls_.finish();
     for (std::size_t i = 0; i < rank_.events.size(); ++i) {
       const Event& event = rank_.events[i];
@@ -46,24 +46,30 @@ class Linker {
  private:
   static std::int64_t thread_of(const Event& event) { return static_cast<std::uint32_t>(event.lane); }
 
-  // The library's own calls where they are seen, else the framework's; the framework's know the place in the program.
+  // NCCL's own calls, and those of the framework's hook in which no call of NCCL's is seen.
   void collect_calls() {
+    std::map<std::int64_t, std::vector<Nanoseconds>> own;  // starts, by thread
     for (std::size_t i = 0; i < rank_.events.size(); ++i) {
       const Event& event = rank_.events[i];
-      if (is_call_of_collective(event)) {
-        if (event.source == Source::torch_hook)
-          hooks_[thread_of(event)].push_back(i);
-        else
-          add(i, NcclGroup::none);
+      if (is_call_of_collective(event) && event.source == Source::torch_hook) {
+        hooks_[thread_of(event)].push_back(i);
+      } else if (is_call_of_collective(event)) {
+        add(i, NcclGroup::none);
+        own[thread_of(event)].push_back(event.start);
       } else if (event.source == Source::nccl_nvtx && event.kind == Kind::range) {
         const std::string_view name = rank_.name(event);
         if (name == "ncclGroupStart") add(i, NcclGroup::start);
         if (name == "ncclGroupEnd") add(i, NcclGroup::end);
       }
     }
-    if (!calls_.empty()) return;
     for (const auto& [thread, events] : hooks_)
-      for (const std::size_t i : events) add(i, NcclGroup::none);
+      for (const std::size_t i : events)
+        if (!any_between(own[thread], rank_.events[i].start, rank_.events[i].end)) add(i, NcclGroup::none);
+  }
+
+  static bool any_between(const std::vector<Nanoseconds>& sorted, Nanoseconds start, Nanoseconds end) {
+    const auto first = std::lower_bound(sorted.begin(), sorted.end(), start);
+    return first != sorted.end() && *first <= end;
   }
 
   void add(std::size_t i, NcclGroup group) {
@@ -85,42 +91,59 @@ class Linker {
   void link(Event& kernel) {
     const auto correlation = static_cast<std::int64_t>(kernel.correlation);
     const NcclMeaning meaning = calls_.find(correlation);
-    const std::span<const NcclCall> calls = calls_.calls_of(correlation);
-    if (kernel.bytes == 0) kernel.bytes = meaning.bytes;
+    kernel.bytes = meaning.bytes;
     if (meaning.communicator) kernel.group = NameId{static_cast<std::uint32_t>(*meaning.communicator)};
-    const NcclCall* one = nullptr;
-    for (const NcclCall& call : calls) {
+    std::size_t calls = 0;
+    for (const NcclCall& call : calls_.calls_of(correlation)) {
       if (call.operation.empty()) continue;
-      if (one == nullptr) kernel.sequence = rank_.events[call.event].sequence;
-      if (one == nullptr) one = &call;
+      const Event& asked = rank_.events[call.event];
+      if (calls++ == 0) {
+        kernel.sequence = asked.sequence;
+        if (!tells_operation(kernel) && !meaning.operation.empty()) kernel.name = asked.name;
+      }
       asked_.push_back(call.event);
-      take_over_hook(kernel, rank_.events[call.event]);
+      const Event* hook = take_over_hook(kernel, asked);
+      if (calls == 1 && hook != nullptr && kernel.bytes == 0 && calls_.calls_of(correlation).size() == 1)
+        kernel.bytes = hook->bytes;
     }
-    const bool told = rank_.name(kernel) != kUnknown && rank_.name(kernel) != kPointToPoint;
-    if (one != nullptr && !told && !meaning.operation.empty()) kernel.name = rank_.events[one->event].name;
-    if (calls.empty())
-      if (const auto launch = launch_of_.find(kernel.correlation); launch != launch_of_.end())
-        take_over_hook(kernel, rank_.events[launch->second]);
+    if (calls > 1) forget_elements(kernel);
+    if (calls > 0) return;
+    // Launched inside the hook's call, but after NCCL's own had returned.
+    if (const auto launch = launch_of_.find(kernel.correlation); launch != launch_of_.end())
+      take_over_hook(kernel, rank_.events[launch->second]);
   }
 
-  // What the framework's hook knows of the call around `inner`.
-  void take_over_hook(Event& kernel, const Event& inner) {
+  // Those of the first call alone, beside bytes of all.
+  void forget_elements(const Event& kernel) {
+    const auto known = rank_.integers.find(kernel.reference);
+    const std::optional<NameId> key = rank_.strings->find("elements");
+    if (known != rank_.integers.end() && key)
+      std::erase_if(known->second, [&key](const auto& value) { return value.first == *key; });
+  }
+
+  bool tells_operation(const Event& kernel) const {
+    return rank_.name(kernel) != "collective" && rank_.name(kernel) != "send_recv";
+  }
+
+  // What the framework's hook knows of the call around `inner`; null when there is none.
+  const Event* take_over_hook(Event& kernel, const Event& inner) {
     const auto of_thread = hooks_.find(thread_of(inner));
-    if (of_thread == hooks_.end()) return;
+    if (of_thread == hooks_.end()) return nullptr;
     const std::vector<std::size_t>& events = of_thread->second;  // by start
-    const auto behind = std::upper_bound(events.begin(), events.end(), inner.start,
-                                         [this](Nanoseconds time, auto i) { return time < rank_.events[i].start; });
-    if (behind == events.begin()) return;
+    const auto behind =
+        std::upper_bound(events.begin(), events.end(), inner.start,
+                         [this](Nanoseconds time, std::size_t i) { return time < rank_.events[i].start; });
+    if (behind == events.begin()) return nullptr;
     const std::size_t i = *std::prev(behind);
     const Event& hook = rank_.events[i];
-    if (hook.end != 0 && hook.end < inner.start) return;
+    if (hook.end != 0 && hook.end < inner.start) return nullptr;
     asked_.push_back(i);
     kernel.flags |= hook.flags & (kFlagInHook | kFlagAsync);
     if (hook.group != NameId::none) kernel.group = hook.group;
     kernel.sequence = hook.sequence;
-    if (kernel.bytes == 0) kernel.bytes = hook.bytes;
     copy_attributes(rank_.integers, hook, kernel);
     copy_attributes(rank_.texts, hook, kernel);
+    return &hook;
   }
 
   // Of several calls in one kernel the first one's.
@@ -134,8 +157,6 @@ class Linker {
       if (std::none_of(own.begin(), own.end(), [&](const auto& other) { return other.first == value.first; }))
         own.push_back(value);
   }
-
-  static constexpr std::string_view kUnknown = "collective", kPointToPoint = "send_recv";
 
   RankTimeline& rank_;
   NcclCalls calls_;

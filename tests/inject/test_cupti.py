@@ -151,6 +151,14 @@ class Records(Case):
         self.assertEqual(len(self.named(spool, "CUDA graph 5", "kernel")), 25)
         self.assertFalse([event for event in spool.events if event.kind == "step" and event.flags & 1])
 
+    def test_theoretical_occupancy_where_the_driver_tells_its_limits(self):
+        for preload, occupancy in ((PROGRAMS / "fake_driver" / "libcuda.so.1", 50), (None, None)):
+            with self.subTest(preload):
+                self.setUp()
+                self.client("steps", **({"LD_PRELOAD": str(preload)} if preload else {}))
+                kernels = self.named(self.only_spool(), GEMM, "kernel")
+                self.assertEqual({kernel.attributes.get("occupancy_percent") for kernel in kernels}, {occupancy})
+
     def test_named_steps(self):
         self.client("steps", watch="3:7")
         spool = self.only_spool()
@@ -248,6 +256,15 @@ class Life(Case):
                 self.assertIn("enabled 0\n", self.client("steps", **more))
                 self.assertFalse([event for spool in spools_of(self.recording) for event in spool.events
                                   if event.source == "cupti"])  # fmt: skip
+
+    def test_a_job_without_steps_is_watched_for_a_while(self):
+        self.client("native")
+        spool = self.only_spool()
+        self.assertEqual(spool.facts["cupti"], "collected")
+        window = spool.named("cupti_window")
+        kernels = [event for event in spool.events if event.name == "native"]
+        self.assertTrue(0 < len(kernels) < 180)
+        self.assertTrue(all(window.start <= kernel.start for kernel in kernels))
 
     def test_a_process_that_only_starts_cuda_leaves_no_recording(self):
         self.client("nothing")

@@ -112,6 +112,25 @@ TEST_CASE("a group launches at its end: one kernel has the sum, of unlike ones n
   for (const Event* kernel : of(two, Kind::collective)) CHECK(kernel->bytes == 0);
 }
 
+TEST_CASE("a group whose calls only the framework's hook tells, beside a call of NCCL's own") {
+  const RankTimeline rank = build(R"(
+    collective broadcast 1..3 lane=1 bytes=8 group=other source=nccl_nvtx
+    range none 10..11 name=ncclGroupStart lane=1 source=nccl_nvtx
+    collective all_reduce 12..13 lane=1 bytes=100 group=dp seq=1 dtype=float32 elements=25
+    collective all_reduce 14..15 lane=1 bytes=200 group=dp seq=2 dtype=float32
+    range none 16..30 name=ncclGroupEnd lane=1 source=nccl_nvtx
+    host_call cuLaunchKernelEx 20..25 lane=9 source=cupti seq=41 on=5
+    kernel $AR 300..400 source=cupti stream=7 on=5
+  )");
+  const auto collectives = of(rank, Kind::collective);
+  REQUIRE(collectives.size() == 2);
+  CHECK(rank.name(*collectives[0]) == "broadcast");  // its kernel was not seen
+  CHECK(collectives[1]->bytes == 300);
+  CHECK(rank.name(collectives[1]->group) == "dp");
+  CHECK(rank.text(*collectives[1], "dtype") == "float32");
+  CHECK_FALSE(rank.integer(*collectives[1], "elements"));
+}
+
 TEST_CASE("calls whose kernel was not seen stay collectives") {
   const RankTimeline rank = build(R"(
     collective all_reduce 10..40 lane=1 bytes=512 group=dp seq=1
