@@ -11,7 +11,6 @@ export TORCH_PYTHON
 help:
 	@echo "make demo      install what is missing, build, and diagnose samples/ddp_topk.py"
 	@echo "make test      lint, then every test"
-	@echo "make test-versions   released NCCLs from PyPI against the injected library"
 	@echo "make build     the program only, in build/release"
 	@echo "make test-versions   the injected library against released CUPTIs and NCCLs (downloads them)"
 	@echo "make lint      formatting, layers, names, clang-tidy"
@@ -58,12 +57,6 @@ format:
 bench:
 	@$(call build_tests,release)
 	@cmake --build --preset release --target bench
-
-# Released vendor libraries, from PyPI; not part of `make test`.
-test-versions:
-	@$(call build_tests,release)
-	@export GSD_TEST_LIBRARY=$(CURDIR)/build/release/collectors/inject/libgradsync_inject.so \
-	  GSD_TEST_PROGRAMS=$(CURDIR)/build/release/tests/inject; python3 tests/versions/nccl_versions.py
 
 # Each importer's fuzzer for FUZZ_SECONDS; make test gives each 15.
 FUZZ_SECONDS ?= 300
