@@ -113,7 +113,7 @@ std::string why_ranges_lack_sizes(const CollectorContext& context, const Environ
   if (program == "/bin/true") return "";
   Environment unrecorded = environment;  // the question is no process of the job
   unrecorded.erase("GSD_RECORDING");
-  return run_quietly({program, "-c", kAskInterpreter}, unrecorded).ends_with(" 16") ? "its NCCL is older than 2.16"
+  return run_quietly({{program, "-c", kAskInterpreter}, unrecorded}).ends_with(" 16") ? "its NCCL is older than 2.16"
                                                                                     : "";
 }
 
