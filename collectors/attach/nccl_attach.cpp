@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "collectors/attach/attach.h"
+#include "src/base/quiet_process.h"
 
 namespace gradsync {
 namespace {
