@@ -376,12 +376,17 @@ class Storm(doctor.TestCase):
     @unittest.skipUnless(os.geteuid() == 0, "needs root")
     def test_times_and_counts_of_the_device(self):
         self.begin_storm()
-        report, rows, irq, count = self.rows("best")
-        times = self.coverage(report, "interrupt times")[0]
-        if times["tier"] != "A":
-            self.skipTest("no eBPF here: " + times["reason"])
-        timed = [row for row in rows if row["source"] == "eBPF" and row["irq"] == irq]
-        self.assertLessEqual(abs(sum(row["count"] for row in timed) - count), max(20, 0.005 * count))
+        # The two are not read at the same moment: on a machine that is busier than that one look of three has to agree.
+        for _ in range(3):
+            report, rows, irq, count = self.rows("best")
+            times = self.coverage(report, "interrupt times")[0]
+            if times["tier"] != "A":
+                self.skipTest("no eBPF here: " + times["reason"])
+            timed = [row for row in rows if row["source"] == "eBPF" and row["irq"] == irq]
+            differs = abs(sum(row["count"] for row in timed) - count)
+            if differs <= max(20, 0.005 * count):
+                break
+        self.assertLessEqual(differs, max(20, 0.005 * count))
         microseconds = sum(row["hard_us"] for row in timed) / sum(row["count"] for row in timed)
         share = 100 * count * microseconds * 1e-6 / timed[0]["interval_s"]
         device = timed[0]["device"]
