@@ -43,7 +43,7 @@ class NcclCallsAttach final : public Collector {
   }
 
   void stop(const CollectorContext&, EventSink&, RecordingParts& parts) override {
-    if (!why_.empty()) parts.facts["nccl.wrappers"] = "preloaded: " + why_;
+    if (!why_.empty()) parts.facts["nccl_wrappers"] = "preloaded: " + why_;
   }
 
  private:

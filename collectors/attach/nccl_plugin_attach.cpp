@@ -72,7 +72,7 @@ class NcclPluginAttach final : public Collector {
   }
 
   void stop(const CollectorContext&, EventSink&, RecordingParts& parts) override {
-    if (!chained_to_.empty()) parts.facts["nccl.plugin_chained_to"] = chained_to_;
+    if (!chained_to_.empty()) parts.facts["nccl_plugin.chained_to"] = chained_to_;
   }
 
  private:

@@ -23,13 +23,18 @@ uint64_t mixed(uint64_t hash, const void* bytes, size_t count) {
 }
 
 constexpr uint64_t kStart = 0xcbf29ce484222325u;
+
 }  // namespace
 
 uint32_t label_generation() { return spool::load_relaxed(&g_generation); }
 
 uint64_t label_of(Comm comm) { return g_labels.get(address_of(comm)); }
 
-void label_from_id(Comm comm, const UniqueId& id) { give_label(comm, mixed(kStart, id.bytes, sizeof id.bytes)); }
+void label_from_ids(Comm comm, const UniqueId* ids, int count) {
+  uint64_t label = kStart;
+  for (int i = 0; i < count; ++i) label = mixed(label, ids[i].bytes, sizeof ids[i].bytes);
+  give_label(comm, label);
+}
 
 void label_from_split(Comm made, uint64_t parent, int color) {
   if (parent == 0) return forget_label(made);

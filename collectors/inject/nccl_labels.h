@@ -14,7 +14,7 @@ uint64_t label_of(Comm comm);
 // Changes whenever a communicator gets or loses its label.
 uint32_t label_generation();
 
-void label_from_id(Comm comm, const UniqueId& id);
+void label_from_ids(Comm comm, const UniqueId* ids, int count);
 // Ranks split a communicator in one order, so the number of the split is theirs too. To be called for a split that
 // leaves this rank without one (`made` null), which counts.
 void label_from_split(Comm made, uint64_t parent, int color);

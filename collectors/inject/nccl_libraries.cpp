@@ -11,10 +11,23 @@
 namespace gradsync::inject {
 namespace {
 
-constexpr const char* kSymbols[] = {
-    "ncclAllReduce",          "ncclAllGather", "ncclReduceScatter", "ncclBroadcast", "ncclBcast", "ncclReduce",
-    "ncclAlltoAll",           "ncclGather",    "ncclScatter",       "ncclSend",      "ncclRecv",  "ncclCommInitRank",
-    "ncclCommInitRankConfig", "ncclCommSplit", "ncclCommDestroy",   "ncclCommAbort"};
+constexpr const char* kSymbols[] = {"ncclAllReduce",
+                                    "ncclAllGather",
+                                    "ncclReduceScatter",
+                                    "ncclBroadcast",
+                                    "ncclBcast",
+                                    "ncclReduce",
+                                    "ncclAlltoAll",
+                                    "ncclGather",
+                                    "ncclScatter",
+                                    "ncclSend",
+                                    "ncclRecv",
+                                    "ncclCommInitRank",
+                                    "ncclCommInitRankConfig",
+                                    "ncclCommInitRankScalable",
+                                    "ncclCommSplit",
+                                    "ncclCommDestroy",
+                                    "ncclCommAbort"};
 static_assert(sizeof kSymbols / sizeof kSymbols[0] == static_cast<size_t>(NcclFunction::count));
 
 nvtx::SideMap<4096> g_found;  // place that calls and function → address

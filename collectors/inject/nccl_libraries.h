@@ -20,6 +20,7 @@ enum class NcclFunction : uint8_t {
   receive,
   init_rank,
   init_rank_config,
+  init_rank_scalable,
   split,
   destroy,
   abort,

@@ -4,41 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/inject/nccl_calls.h"
 #include "collectors/inject/nccl_denied.h"
 #include "collectors/inject/nccl_issued.h"
+#include "collectors/inject/nccl_launches.h"
 #include "collectors/inject/nccl_libraries.h"
 #include "collectors/inject/nccl_slots.h"
 #include "collectors/inject/nccl_work.h"
-#include "src/spool_writer/write_event.h"
+#include "src/spool_writer/atomics.h"
 
 namespace gradsync::inject {
 namespace {
 
-using spool::Attribute;
-using spool::AttributeType;
-
 constexpr uint64_t kDefault = EventType::collective | EventType::point_to_point;
 constexpr uint64_t kProxy = EventType::proxy_operation | EventType::proxy_step;
-
-struct Names {
-  uint32_t algorithm, protocol, channels, type, device_ns, device_source, kernel_channel;
-  uint32_t proxy_send, proxy_receive, proxy_step;
-};
-Names g_names;
-
-void prepare_names() {
-  g_names = {gsd_string("algorithm", -1),
-             gsd_string("protocol", -1),
-             gsd_string("channels", -1),
-             gsd_string("dtype", -1),
-             gsd_string("gpu_ns", -1),
-             gsd_string("gpu_ns_from", -1),
-             gsd_string("nccl_kernel_channels", -1),
-             gsd_string("nccl.proxy_send", -1),
-             gsd_string("nccl.proxy_receive", -1),
-             gsd_string("nccl.proxy_step", -1)};
-}
 
 // GSD_NCCL_EVENTS is a comma list.
 bool listed(const char* list, const char* word) {
@@ -102,104 +80,6 @@ int init(int version, const void* caller, const InitArguments& arguments, void**
   return 0;
 }
 
-// Attributes of the event that the call has already, or an event of its own where nobody else saw the call: NCCL's ranges
-// are off, or a CUDA graph replays it.
-uint64_t write_work(const Work& work, const PluginCommunicator& communicator, uint64_t type, PluginEvent& event) {
-  Attribute attributes[4];
-  uint32_t count = 0;
-  const auto add = [&](uint32_t key, AttributeType kind, int64_t value) {
-    if (value != 0) attributes[count++] = {key, kind, value};
-  };
-  add(g_names.algorithm, AttributeType::string, work.algorithm);
-  add(g_names.protocol, AttributeType::string, work.protocol);
-  add(g_names.channels, AttributeType::integer, work.channels);
-  const uint64_t hash = work.communicator != 0 ? work.communicator : communicator.hash;
-  const uint32_t name = nvtx::nccl_call_name(work.call);
-  if (const uint64_t issued = take_issued({0, work.bytes, hash, name})) {
-    for (uint32_t i = 0; i < count; ++i) {
-      if (attributes[i].type == AttributeType::string)
-        gsd_attr_str(issued, attributes[i].key, static_cast<uint32_t>(attributes[i].value));
-      else
-        gsd_attr_int(issued, attributes[i].key, attributes[i].value);
-    }
-    return issued;
-  }
-  // An all-to-all is launched as sends and receives.
-  if (type == EventType::point_to_point && calls_are_reported()) return spool::kNoEvent;
-  if (work.type != nullptr) add(g_names.type, AttributeType::string, gsd_string(work.type->name, -1));
-  event.is_own = true;
-  const spool::What what{spool::Kind::collective, spool::Phase::none, spool::Source::nccl_plugin,
-                         spool::kFlagExtrapolated, name};
-  const uint64_t where = GSD_WHERE(nvtx::communicator_name(hash), 0);
-  return spool::write_event(
-      spool::t_lane, what, work.bytes, where,
-      [] {
-        return spool::Span{spool::now(), 0};
-      },
-      attributes, count);
-}
-
-struct ProxyOperation {
-  DescriptorHead head;
-  int32_t process;
-  uint8_t channel;
-  int32_t peer, steps, chunk_bytes, is_send;
-};
-static_assert(offsetof(ProxyOperation, chunk_bytes) == 40);
-
-uint64_t write_proxy(const void* descriptor, uint64_t type, const PluginEvent* parent) {
-  const bool step = type == EventType::proxy_step;
-  const auto& told = *static_cast<const ProxyOperation*>(descriptor);
-  const uint32_t name = step ? g_names.proxy_step : told.is_send != 0 ? g_names.proxy_send : g_names.proxy_receive;
-  const uint64_t bytes = step ? 0 : static_cast<uint64_t>(told.steps) * static_cast<uint64_t>(told.chunk_bytes);
-  const uint64_t event = gsd_begin(GSD_WHAT(spool::Kind::range, 0, spool::Source::nccl_plugin, 0, name), bytes, 0);
-  if (parent != nullptr) gsd_link(event, parent->event);
-  return event;
-}
-
-void start_kernel(const KernelChannelV4& told, PluginEvent* parent) {
-  if (parent == nullptr || told.globaltimer_ns == 0) return;
-  uint64_t first = spool::load_relaxed(&parent->device_first_ns);
-  while ((first == 0 || told.globaltimer_ns < first) &&
-         !spool::replace(&parent->device_first_ns, first, told.globaltimer_ns)) {
-    first = spool::load_relaxed(&parent->device_first_ns);
-  }
-}
-
-// The last channel tells how long the collective's kernel ran: both ends are stamps of one GPU's clock.
-void stop_kernel(uint64_t globaltimer_ns, PluginEvent& parent) {
-  spool::raise_to(&parent.device_last_ns, globaltimer_ns);
-  if (spool::add_relaxed(&parent.channels_running, -1) != 1) return;
-  const uint64_t first = spool::load_relaxed(&parent.device_first_ns);
-  const uint64_t last = spool::load_acquire(&parent.device_last_ns);
-  if (first == 0 || last <= first) return;
-  gsd_attr_int(parent.event, g_names.device_ns, static_cast<int64_t>(last - first));
-  gsd_attr_str(parent.event, g_names.device_source, g_names.kernel_channel);
-}
-
-bool is_proxy(uint64_t type) { return (type & (kProxy | EventType::proxy_control)) != 0; }
-
-// A proxy operation may belong to a collective of another process, whose handles mean nothing here.
-bool is_of_this_process(uint64_t type, const void* descriptor) {
-  return type != EventType::proxy_operation ||
-         static_cast<uint32_t>(static_cast<const ProxyOperation*>(descriptor)->process) == spool::process_id();
-}
-
-void record(int version, uint64_t type, const void* descriptor, PluginEvent* parent, PluginEvent& event) {
-  if (type == EventType::collective || type == EventType::point_to_point) {
-    const Work work =
-        type == EventType::collective ? read_collective(version, descriptor) : read_point_to_point(version, descriptor);
-    if (work.call == 0) return;
-    event.event = write_work(work, *event.communicator, type, event);
-    event.channels_running = static_cast<int32_t>(work.channels);
-  } else if (type == EventType::kernel_channel && version >= 4) {
-    start_kernel(*static_cast<const KernelChannelV4*>(descriptor), parent);
-  } else if (is_proxy(type) && type != EventType::proxy_control) {
-    event.event = write_proxy(descriptor, type, parent);
-    event.is_own = true;
-  }
-}
-
 void* next_handle_of(const void* handle, void* otherwise) {
   const PluginEvent* event = event_of(handle);
   return event != nullptr ? event->next : otherwise;
@@ -236,7 +116,7 @@ int start(void* context, void** handle, void* descriptor) {
     event.parent = reinterpret_cast<uint64_t>(parent);
     event.next = start_next(kVersion, type, descriptor, communicator, local);
     if ((communicator.wanted & type) != 0)
-      record(kVersion, type, descriptor, local ? event_of(parent) : nullptr, event);
+      record_start(kVersion, descriptor, local ? event_of(parent) : nullptr, event);
     *handle = make_handle(event);
   }
   errno = saved_errno;

@@ -196,14 +196,21 @@ int ncclRecv(void* receive, size_t count, int type, int peer, Comm comm, Stream 
 int ncclCommInitRank(Comm* comm, int ranks, UniqueId id, int rank) {
   const Nested call;
   const Result result = pass(NcclFunction::init_rank, CALLER, comm, ranks, id, rank);
-  if (call.outermost() && comm != nullptr) label_from_id(*comm, id);
+  if (call.outermost() && comm != nullptr) label_from_ids(*comm, &id, 1);
   return result;
 }
 
 int ncclCommInitRankConfig(Comm* comm, int ranks, UniqueId id, int rank, void* config) {
   const Nested call;
   const Result result = pass(NcclFunction::init_rank_config, CALLER, comm, ranks, id, rank, config);
-  if (call.outermost() && comm != nullptr) label_from_id(*comm, id);
+  if (call.outermost() && comm != nullptr) label_from_ids(*comm, &id, 1);
+  return result;
+}
+
+int ncclCommInitRankScalable(Comm* comm, int ranks, int rank, int id_count, UniqueId* ids, void* config) {
+  const Nested call;
+  const Result result = pass(NcclFunction::init_rank_scalable, CALLER, comm, ranks, rank, id_count, ids, config);
+  if (call.outermost() && comm != nullptr && ids != nullptr) label_from_ids(*comm, ids, id_count);
   return result;
 }
 

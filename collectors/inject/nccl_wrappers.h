@@ -34,6 +34,8 @@ GSD_EXPORT int ncclRecv(void* receive, size_t count, int type, int peer, gradsyn
 GSD_EXPORT int ncclCommInitRank(gradsync::inject::Comm* comm, int ranks, gradsync::inject::UniqueId id, int rank);
 GSD_EXPORT int ncclCommInitRankConfig(gradsync::inject::Comm* comm, int ranks, gradsync::inject::UniqueId id, int rank,
                                       void* config);
+GSD_EXPORT int ncclCommInitRankScalable(gradsync::inject::Comm* comm, int ranks, int rank, int id_count,
+                                        gradsync::inject::UniqueId* ids, void* config);
 GSD_EXPORT int ncclCommSplit(gradsync::inject::Comm comm, int color, int key, gradsync::inject::Comm* made,
                              void* config);
 GSD_EXPORT int ncclCommDestroy(gradsync::inject::Comm comm);

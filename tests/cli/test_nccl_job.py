@@ -33,13 +33,13 @@ class NcclJob(doctor.TestCase):
         self.assertEqual(choices["broadcast", 40], ("TREE", "LL", 2))
         facts = report["facts"]
         self.assertEqual((facts["nccl.plugin"], facts["nccl.version"]), ("v5", "2.28.9"))
-        self.assertNotIn("nccl.wrappers", facts)
+        self.assertNotIn("nccl_wrappers", facts)
         for source in ("NCCL profiler plug-in", "NCCL calls"):
             self.assertEqual([entry["state"] for entry in self.coverage(report, source)], ["collected"], source)
 
     def test_wrappers_where_ranges_are_switched_off(self):
         report = self.report(NCCL_NVTX_DISABLE="1")
-        self.assertEqual(report["facts"]["nccl.wrappers"], "preloaded: NCCL_NVTX_DISABLE is set")
+        self.assertEqual(report["facts"]["nccl_wrappers"], "preloaded: NCCL_NVTX_DISABLE is set")
         self.assertEqual(self.choices(report)["all_reduce", 4096], ("TREE", "LL", 2))
 
     def test_a_version_that_is_denied(self):
@@ -52,7 +52,7 @@ class NcclJob(doctor.TestCase):
         log = self.folder / "next.log"
         plugin = str(PROGRAMS / "nccl" / "libnext_plugin_45.so")
         report = self.report(STAND_IN_NVTX="full", NCCL_PROFILER_PLUGIN=plugin, NEXT_PLUGIN_LOG=str(log))
-        self.assertEqual(report["facts"]["nccl.plugin_chained_to"], plugin)
+        self.assertEqual(report["facts"]["nccl_plugin.chained_to"], plugin)
         self.assertIn("start 2 AllReduce", log.read_text())
         self.assertEqual(self.choices(report)["all_reduce", 4096], ("TREE", "LL", 2))
 
@@ -66,11 +66,17 @@ class NcclJob(doctor.TestCase):
         self.assertEqual(entry["state"], "unavailable")
         self.assertIn("stays alone", entry["reason"])
 
+    def test_a_job_without_nccl_is_none_of_nccls(self):
+        report, done = self.run_job("/bin/true", options=["--nccl", "calls"])
+        self.assertSays(done, 0)
+        self.assertEqual(report["facts"]["nccl_wrappers"], "preloaded: --nccl calls")
+        self.assertNotIn("backend", report["facts"])
+
     def test_off(self):
         report, done = self.run_job(*JOB, options=["--nccl", "off"], NCCL_NVTX_DISABLE="1")
         self.assertSays(done, 0)
         self.assertNotIn("nccl.plugin", report["facts"])
-        self.assertNotIn("nccl.wrappers", report["facts"])
+        self.assertNotIn("nccl_wrappers", report["facts"])
 
     def test_a_list_with_a_wrong_word(self):
         _, done = self.run_job("/bin/true", options=["--nccl", "calls,everything"])

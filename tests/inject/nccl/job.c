@@ -43,6 +43,19 @@ static void nested(void) {
   ncclCommDestroy(comm);
 }
 
+static void scalable(void) {
+  static char buffer[64];
+  ncclUniqueId ids[2];
+  ncclComm_t comm = NULL;
+  memset(ids, 's', sizeof ids);
+  ncclCommInitRankScalable(&comm, 2, 0, 2, ids, NULL);
+  ncclAllReduce(buffer, buffer, 8, FLOAT32, SUM, comm, NULL);
+  ncclCommDestroy(comm);
+  comm = make('s');
+  ncclAllReduce(buffer, buffer, 8, FLOAT32, SUM, comm, NULL);
+  ncclCommDestroy(comm);
+}
+
 /* Sizes repeat, and the order of the launch need not be that of the calls. */
 static void group(void) {
   static char buffer[64];
@@ -140,6 +153,7 @@ __attribute__((visibility("default"))) int run_scenario(const char* name) {
                    {"replays", replays},
                    {"fork", forks},
                    {"many", many},
+                   {"scalable", scalable},
                    {"threads", threads},
                    {"communicators", communicators},
                    {"without communicator", without_communicator}};

@@ -153,6 +153,11 @@ int ncclCommInitRank(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank) {
   return 0;
 }
 
+/* As NCCL does: one initialisation calls another. */
+int ncclCommInitRankScalable(ncclComm_t* comm, int ranks, int rank, int id_count, ncclUniqueId* ids, void* config) {
+  return ncclCommInitRank(comm, ranks, ids[id_count - 1], rank);
+}
+
 int ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* made, void* config) {
   (void)config;
   (void)key;

@@ -21,6 +21,7 @@ typedef struct {
 
 int ncclGetVersion(int* version);
 int ncclCommInitRank(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank);
+int ncclCommInitRankScalable(ncclComm_t* comm, int ranks, int rank, int id_count, ncclUniqueId* ids, void* config);
 int ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* made, void* config);
 int ncclCommDestroy(ncclComm_t comm);
 int ncclGroupStart(void);

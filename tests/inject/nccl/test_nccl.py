@@ -79,6 +79,13 @@ class Wrappers(NcclCase):
         one, other = (self.collectives(spool) for spool in spools_of(self.recording))
         self.assertEqual([event.group for event in one], [event.group for event in other])
 
+    def test_a_communicator_made_from_several_ids(self):
+        self.run_job("scalable")
+        several, one = self.collectives()
+        self.assertRegex(several.group, "^[0-9a-f]{16}$")
+        self.assertNotEqual(several.group, one.group)
+        self.assertEqual((several.sequence, one.sequence), (0, 0))
+
     def test_two_nccls_in_one_process(self):
         out = self.run_job("calls", JOB_A, JOB_B)
         self.assertEqual((out.count("a nccl"), out.count("b nccl")), (len(CALLS), len(CALLS)))

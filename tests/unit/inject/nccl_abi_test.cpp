@@ -23,6 +23,7 @@
 #define ncclRecv ours_receive
 #define ncclCommInitRank ours_init_rank
 #define ncclCommInitRankConfig ours_init_rank_config
+#define ncclCommInitRankScalable ours_init_rank_scalable
 #define ncclCommSplit ours_split
 #define ncclCommDestroy ours_destroy
 #define ncclCommAbort ours_abort
@@ -40,6 +41,7 @@
 #undef ncclRecv
 #undef ncclCommInitRank
 #undef ncclCommInitRankConfig
+#undef ncclCommInitRankScalable
 #undef ncclCommSplit
 #undef ncclCommDestroy
 #undef ncclCommAbort
@@ -65,6 +67,9 @@ SAME(ours_abort, ncclCommAbort);
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 18, 0)
 SAME(ours_init_rank_config, ncclCommInitRankConfig);
 SAME(ours_split, ncclCommSplit);
+#endif
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 23, 0)
+SAME(ours_init_rank_scalable, ncclCommInitRankScalable);
 #endif
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 0)
 SAME(ours_all_to_all, ncclAlltoAll);
