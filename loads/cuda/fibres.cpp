@@ -200,6 +200,7 @@ void Scheduler::enter() {
 }  // namespace
 
 void run(unsigned blocks, unsigned threads, Kernel& kernel) {
+  here.block.x = 0;
   if (threads == 0 || threads % kWarp != 0 || threads > kMostThreads) end_with("a block is 32 to 1024 threads");
   here.block_size.x = threads;
   here.grid_size.x = blocks;

@@ -1,7 +1,11 @@
 #include "loads/cuda/fibres.h"
 
 #include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
+#include <string>
 #include <vector>
 
 #include "loads/cuda/device_code.h"
@@ -42,6 +46,37 @@ __global__ void of_the_block(double* sums) {
 }
 
 __global__ void count(unsigned* counter) { atomicAdd(counter, 1U); }
+
+__global__ void half_at_a_barrier() {
+  if (threadIdx.x < 32) __syncthreads();
+}
+__global__ void half_of_a_warp() {
+  if (threadIdx.x < 16) __ballot_sync(cuda::kAllLanes, true);
+}
+__global__ void nothing() {}
+
+// What a process says that runs a kernel and is ended by it.
+std::string last_words_of(void (*kernel)(), unsigned threads) {
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(ends[1], STDERR_FILENO);
+    std::signal(SIGABRT, SIG_DFL);  // doctest's own would speak
+    launch("", kernel, 1, threads);
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  std::string words;
+  char some[256];
+  for (ssize_t count = 0; (count = ::read(ends[0], some, sizeof some)) > 0;)
+    words.append(some, static_cast<std::size_t>(count));
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  CHECK(WIFSIGNALED(status));
+  return words;
+}
 
 struct InOrder {
   explicit InOrder(fibres::Order order) { fibres::set_order(order); }
@@ -96,4 +131,12 @@ TEST_CASE("a block adds up, every thread counts once") {
   CHECK(counter == 7 * 256);
   launch("", count, 0, 256, &counter);  // no blocks: nothing
   CHECK(counter == 7 * 256);
+}
+
+TEST_CASE("kernels that a device would hang on, or worse, are ended with the reason") {
+  CHECK(last_words_of(half_at_a_barrier, 64) ==
+        "kernel under fibres, block 0: some threads ended, others wait at a barrier\n");
+  CHECK(last_words_of(half_of_a_warp, 64) ==
+        "kernel under fibres, block 0: not all lanes of a warp are at its operation\n");
+  CHECK(last_words_of(nothing, 33) == "kernel under fibres, block 0: a block is 32 to 1024 threads\n");
 }
