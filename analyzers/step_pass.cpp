@@ -5,6 +5,7 @@
 #include "analyzers/analyzers.h"
 #include "analyzers/host_waits.h"
 #include "analyzers/message_sums.h"
+#include "analyzers/predict/graph_rows.h"
 #include "analyzers/ready_times.h"
 #include "analyzers/step_rows.h"
 
@@ -33,18 +34,23 @@ class StepPass final : public Analyzer {
     MessageSums messages(rank, path);
     ReadyTimes ready(rank, path, summary);
     HostWaits host(rank);
+    GraphRows graphs(rank, path);
     for (const StepSpan& step : rank.steps) {
       if (!attributes && !step.counted()) continue;
       StepActivity seen = observe(rank, step, path);
       if (attributes) host.take(step, seen);
       const Activity claimed = claim(seen.activity, step.interval());
-      if (rows) rows->add(step, seen, claimed);
+      if (rows) {
+        rows->add(step, seen, claimed);
+        graphs.take(step, seen, claimed);
+      }
       if (!step.counted()) continue;
       messages.add(step, seen, claimed[StepClass::compute]);
       ready.add(step, seen);
     }
     messages.write(summary);
     host.write(summary);
+    graphs.write(summary);
   }
 
   void conclude(const Summary&, const Inputs&, Conclusions&) const override {}
