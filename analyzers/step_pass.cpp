@@ -6,6 +6,7 @@
 #include "analyzers/host_copies.h"
 #include "analyzers/host_waits.h"
 #include "analyzers/message_sums.h"
+#include "analyzers/predict/graph_rows.h"
 #include "analyzers/ready_times.h"
 #include "analyzers/step_rows.h"
 
@@ -35,6 +36,7 @@ class StepPass final : public Analyzer {
     ReadyTimes ready(rank, path, summary);
     HostWaits host(rank);
     HostCopies copies(rank);
+    GraphRows graphs(rank, path);
     for (const StepSpan& step : rank.steps) {
       if (!attributes && !step.counted()) continue;
       StepActivity seen = observe(rank, step, path);
@@ -43,7 +45,10 @@ class StepPass final : public Analyzer {
         host.take(step, seen);
       }
       const Activity claimed = claim(seen.activity, step.interval());
-      if (rows) rows->add(step, seen, claimed);
+      if (rows) {
+        rows->add(step, seen, claimed);
+        graphs.take(step, seen, claimed);
+      }
       if (!step.counted()) continue;
       messages.add(step, seen, claimed[StepClass::compute]);
       ready.add(step, seen);
@@ -51,6 +56,7 @@ class StepPass final : public Analyzer {
     messages.write(summary);
     host.write(summary);
     copies.write(summary);
+    graphs.write(summary);
   }
 
   void conclude(const Summary&, const Inputs&, Conclusions&) const override {}

@@ -25,6 +25,7 @@ std::vector<std::unique_ptr<Analyzer>> all_analyzers() {
   analyzers.push_back(make_overlay());
   analyzers.push_back(make_break_even());
   analyzers.push_back(make_nccl_choices());
+  analyzers.push_back(make_whatif());
   analyzers.push_back(make_nccl_transport());
   analyzers.push_back(make_sched_delay());
   analyzers.push_back(make_irq_pressure());

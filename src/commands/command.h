@@ -30,6 +30,7 @@ std::unique_ptr<Command> make_analyze_command();
 std::unique_ptr<Command> make_sweep_command();
 std::unique_ptr<Command> make_show_command();
 std::unique_ptr<Command> make_bench_command();
+std::unique_ptr<Command> make_whatif_command();
 std::unique_ptr<Command> make_irq_command();
 std::unique_ptr<Command> make_check_command();
 std::unique_ptr<Command> make_sched_command();

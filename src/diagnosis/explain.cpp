@@ -40,7 +40,7 @@ RulePage explain(const RuleSet& rules, const Rule& rule) {
   for (const Rule& other : rules.rules)
     if (std::find(other.explains.begin(), other.explains.end(), rule.id) != other.explains.end())
       page.explained_by.push_back(other.id);
-  page.saves = rule.saves;
+  page.saves = join(rule.saves, ", else ");
   page.judged_by = rule.judged_by;
   page.hint = rule.hint;
   page.file = rule.file;

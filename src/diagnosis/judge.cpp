@@ -20,21 +20,26 @@ std::optional<double> probability_of(const Situation& situation, const std::stri
 
 // Only a prediction and a measurement can say what a remedy saves. Any other metric is the time that the remedy works
 // on, and what a remedy works on is the most it can save.
-std::optional<Saving> saving_of(const Rule& rule, const Situation& situation) {
-  if (rule.saves.empty()) return std::nullopt;
-  const auto value = measured(situation, rule.saves);
+std::optional<Saving> saving_by(const std::string& name, const Situation& situation) {
+  const auto value = measured(situation, name);
   if (!value) return std::nullopt;
-  const std::string unit = unit_of(rule.saves);
+  const std::string unit = unit_of(name);
   const double ms = in_ms(*value, unit);
-  const bool predicted = rule.saves.starts_with("predict."), by_measuring = rule.saves.starts_with("measured.");
+  const bool predicted = name.starts_with("predict."), by_measuring = name.starts_with("measured.");
   if (!predicted && !by_measuring)
     return ms > 0 ? std::optional(Saving{SavingKind::bound, "ms", ms, ms, ms, {}}) : std::nullopt;
-  const Metric* metric = find_metric(situation, rule.saves);
+  const Metric* metric = find_metric(situation, name);
   Saving saving{predicted ? SavingKind::predicted : SavingKind::measured, "ms", ms, ms, ms, {}};
   if (metric->p10) saving.p05 = in_ms(*metric->p10, unit);
   if (metric->p90) saving.p95 = in_ms(*metric->p90, unit);
-  saving.probability = probability_of(situation, rule.saves);
+  saving.probability = probability_of(situation, name);
   return saving;
+}
+
+std::optional<Saving> saving_of(const Rule& rule, const Situation& situation) {
+  for (const std::string& name : rule.saves)
+    if (const auto saving = saving_by(name, situation)) return saving;
+  return std::nullopt;
 }
 
 std::vector<std::string> evidence_of(const Rule& rule, const Situation& situation) {

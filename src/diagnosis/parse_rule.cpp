@@ -40,12 +40,15 @@ std::string read_for_each(TableReader& reader) {
 }
 
 // A saving is time per step, and is compared with other savings.
-std::string read_saves(TableReader& reader) {
-  std::string metric = reader.text("saves");
-  const std::string unit = unit_of(metric);
-  if (!metric.empty() && unit != "ms" && unit != "us")
-    reader.fail("saves", fmt::format("{} is not a time", metric), "name a metric in ms or us");
-  return metric;
+std::vector<std::string> read_saves(TableReader& reader) {
+  const TomlNode* node = reader.any("saves");
+  if (node == nullptr) return {};
+  std::vector<std::string> metrics =
+      node->kind == TomlNode::Kind::array ? reader.texts("saves") : std::vector{reader.text("saves")};
+  for (const std::string& metric : metrics)
+    if (const std::string unit = unit_of(metric); unit != "ms" && unit != "us")
+      reader.fail("saves", fmt::format("{} is not a time", metric), "name a metric in ms or us");
+  return metrics;
 }
 
 std::string read_template(TableReader& reader, std::string_view key, std::string text) {

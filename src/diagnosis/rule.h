@@ -36,7 +36,7 @@ struct Rule {
   std::string title, says, why, where;  // texts with placeholders
   std::vector<std::string> advice;      // "try"
   std::vector<std::string> explains;    // ids of rules whose findings are symptoms of this one
-  std::string saves;                    // metric; empty: no saving is named
+  std::vector<std::string> saves;       // metrics; the first that was measured names the saving
   std::string judged_by;                // metric whose resolution is "would have seen"
   std::string hint;                     // what would make the rule judgeable
   ConditionGroup conditions;            // of kind all

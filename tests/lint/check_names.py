@@ -140,6 +140,8 @@ def names_of_rule(rule):
             for key, inner in value.items():
                 if key == "metric" or (key in ("saves", "judged_by") and isinstance(inner, str)):
                     metrics.add(inner)
+                elif key == "saves" and isinstance(inner, list):
+                    metrics.update(inner)
                 elif key == "fact":
                     facts.add(inner)
                 elif key == "metrics" and isinstance(inner, dict):

@@ -24,8 +24,10 @@ bool without_job(const Report& report) {
 
 // What was measured: a fabric, loads, interrupts, or the step of a job.
 void draw_subject(const Report& report, Canvas& canvas) {
+  if (report.command == "whatif") draw_whatif(report, canvas);
   draw_fabric(report, canvas);
   canvas.blank();
+  if (report.command == "whatif") return;
   if (report.command == "bench") return draw_loads(report, canvas);
   if (!without_job(report)) {
     draw_step_bars(report, canvas);
@@ -43,6 +45,7 @@ void draw_subject(const Report& report, Canvas& canvas) {
 // The four steps are those of a job's diagnosis; of a sweep on demand.
 bool shows_steps(const Report& report, const std::vector<Outcome>& outcomes, Verbosity verbosity) {
   if (report.command == "bench") return !outcomes.empty();
+  if (report.command == "whatif") return false;
   if (report.command == "sweep") return verbosity == Verbosity::verbose;
   return report.command != "irq";
 }
@@ -57,6 +60,7 @@ std::string render_terminal(const Report& report, const TerminalOptions& options
   if (options.verbosity == Verbosity::quiet) {
     draw_verdict(report, canvas);
     draw_irq_plan(report, canvas);
+    if (report.command == "whatif") draw_whatif(report, canvas);
     draw_findings(report, outcomes, canvas);
     return canvas.take();
   }
@@ -68,7 +72,8 @@ std::string render_terminal(const Report& report, const TerminalOptions& options
   canvas.blank();
   if (shows_steps(report, outcomes, options.verbosity)) draw_diagnostic_steps(report, outcomes, canvas);
   canvas.blank();
-  if (report.command != "bench" || !outcomes.empty()) draw_findings(report, outcomes, canvas);
+  if ((report.command != "bench" && report.command != "whatif") || !outcomes.empty())
+    draw_findings(report, outcomes, canvas);
   canvas.blank();
   draw_coverage(report, canvas);
   canvas.blank();

@@ -1,0 +1,247 @@
+#include "analyzers/predict/graph_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <regex>
+
+#include "analyzers/predict/trace_graph.h"
+#include "src/base/statistics.h"
+#include "src/model/series_table.h"
+
+namespace gradsync {
+namespace {
+
+constexpr std::string_view kSteps = "whatif_steps", kStages = "whatif_stages", kExchanges = "whatif_exchanges",
+                           kBuckets = "whatif_buckets";
+constexpr const char* kError = "_error";
+constexpr std::size_t kMostSteps = 400;  // more tell nothing new
+constexpr std::size_t kFewestAlike = 6;
+constexpr double kStepTolerance = 0.05, kClassTolerance = 0.10, kSmallClass = 0.02;
+constexpr double kErrors = 2, kMostByChance = 0.10;  // standard errors; share of the step
+
+std::vector<std::string> columns(std::vector<std::string> names) {
+  for (std::size_t i = 0; i < kStepClasses; ++i) names.emplace_back(class_name(static_cast<StepClass>(i)));
+  return names;
+}
+
+// Standard error of a median, from the quartiles.
+double error_of(const std::vector<double>& values) {
+  const double spread = (quantile(values, 0.75).value_or(0) - quantile(values, 0.25).value_or(0)) / 1.349;
+  return 1.2533 * spread / std::sqrt(static_cast<double>(values.size()));
+}
+Cell whole(double value) { return static_cast<std::int64_t>(std::llround(value)); }
+
+// Mean of the middle half, of any number that each step has.
+template <class Step, class Value>
+double middle_mean(const std::vector<const Step*>& by_length, const Value& value) {
+  const std::size_t cut = by_length.size() / 4;
+  double sum = 0;
+  for (std::size_t i = cut; i + cut < by_length.size(); ++i) sum += value(*by_length[i]);
+  return sum / static_cast<double>(by_length.size() - 2 * cut);
+}
+
+}  // namespace
+
+void GraphRows::take(const StepSpan& step, const StepActivity& seen, const Activity& claimed) {
+  if (step.warm_up || step.variant != 0 || steps_.size() >= kMostSteps) return;
+  Seen one{graph_of(rank_, step, seen, claimed, path_), static_cast<double>(step.end - step.start)};
+  one.on_device = seen.on_device;
+  one.deep = step.deep;
+  if (seen.on_device) one.sort_ns = sorting_ns(step);
+  for (std::size_t i = 0; i < kStepClasses; ++i) one.classes[i] = static_cast<double>(claimed.of[i].length());
+  steps_.push_back(std::move(one));
+}
+
+// Kernels that put the few entries in order which a radix select has chosen.
+double GraphRows::sorting_ns(const StepSpan& step) {
+  static const std::regex sort("bitonicSort|radixSort|RadixSort|SegmentedSort");
+  const RankTimeline::Range range = rank_.beginning_in(step.interval());
+  double ns = 0;
+  for (std::size_t i = range.first; i < range.last; ++i) {
+    const Event& event = rank_.events[i];
+    if (event.kind != Kind::kernel) continue;
+    const auto [known, added] = sorts_.try_emplace(event.name);
+    if (added) {
+      const std::string_view name = rank_.name(event);
+      known->second = std::regex_search(name.begin(), name.end(), sort);
+    }
+    if (known->second) ns += static_cast<double>(event.duration());
+  }
+  return ns;
+}
+
+void GraphRows::write(Summary& summary) const {
+  // Plain steps; where the device was recorded in the window alone, the window's.
+  const bool window = std::any_of(steps_.begin(), steps_.end(), [](const Seen& s) { return s.on_device && s.deep; }) &&
+                      std::none_of(steps_.begin(), steps_.end(), [](const Seen& s) { return s.on_device && !s.deep; });
+  std::vector<const Seen*> counted;
+  for (const Seen& one : steps_)
+    if (one.deep == window) counted.push_back(&one);
+  std::vector<const Seen*> alike;
+  for (const Seen* shape : counted) {
+    std::vector<const Seen*> same;
+    for (const Seen* one : counted)
+      if (same_shape(one->graph, shape->graph)) same.push_back(one);
+    if (same.size() > alike.size()) alike = std::move(same);
+    if (2 * alike.size() > counted.size()) break;
+  }
+  if (alike.empty()) return;
+  Series& steps = summary.table(
+      kSteps, columns({"rank", "part", "steps", "alike", "on_device", "syncs", "sort_ns", "step_ns", "spread_ns"}));
+  if (steps.rows.empty())
+    for (std::size_t i = 0; i < kStepClasses; ++i)
+      steps.columns.push_back(std::string(class_name(static_cast<StepClass>(i))) + kError);
+  Series& stages = summary.table(kStages, columns({"rank", "part", "place", "anchor", "index"}));
+  Series& exchanges = summary.table(kExchanges, {"rank", "part", "place", "operation", "group", "dtype", "bytes",
+                                                 "bucket", "compressed", "seen", "wait_ns", "transfer_ns"});
+  Series& buckets = summary.table(kBuckets, {"rank", "part", "place", "bytes"});
+  const std::int64_t rank = rank_.rank;
+  for (std::int64_t part = 0; part < 3; ++part) {
+    std::vector<const Seen*> chosen;
+    for (std::size_t i = 0; i < alike.size(); ++i)
+      if (part == 2 || static_cast<std::int64_t>(i % 2) == part) chosen.push_back(alike[i]);
+    if (chosen.empty()) continue;
+    std::stable_sort(chosen.begin(), chosen.end(),
+                     [](const Seen* a, const Seen* b) { return a->step_ns < b->step_ns; });
+    std::vector<const StepGraph*> graphs;
+    std::vector<double> lengths;
+    for (const Seen* one : chosen) {
+      graphs.push_back(&one->graph);
+      lengths.push_back(one->step_ns);
+    }
+    const StepGraph graph = typical(graphs);
+    std::vector<Cell> row{rank,
+                          part,
+                          static_cast<std::int64_t>(counted.size()),
+                          static_cast<std::int64_t>(alike.size()),
+                          std::int64_t{chosen[0]->on_device},
+                          std::int64_t{path_.framework_syncs},
+                          whole(middle_mean(chosen, [](const Seen& s) { return s.sort_ns; })),
+                          whole(middle_mean(chosen, [](const Seen& s) { return s.step_ns; })),
+                          whole(error_of(lengths))};
+    for (std::size_t i = 0; i < kStepClasses; ++i)
+      row.push_back(whole(middle_mean(chosen, [i](const Seen& s) { return s.classes[i]; })));
+    for (std::size_t i = 0; i < kStepClasses; ++i) {
+      std::vector<double> values;
+      for (const Seen* one : chosen) values.push_back(one->classes[i]);
+      row.push_back(whole(error_of(values)));
+    }
+    steps.rows.push_back(std::move(row));
+    for (std::size_t i = 0; i < graph.stages.size(); ++i) {
+      const Stage& stage = graph.stages[i];
+      std::vector<Cell> cells{rank, part, static_cast<std::int64_t>(i), static_cast<std::int64_t>(stage.anchor.kind),
+                              stage.anchor.index};
+      for (const double ns : stage.ns) cells.push_back(whole(ns));
+      stages.rows.push_back(std::move(cells));
+    }
+    for (std::size_t i = 0; i < graph.exchanges.size(); ++i) {
+      const Exchange& one = graph.exchanges[i];
+      exchanges.rows.push_back({rank, part, static_cast<std::int64_t>(i), one.operation, one.group, one.dtype,
+                                one.bytes, one.bucket, std::int64_t{one.compressed}, std::int64_t{one.seen},
+                                whole(one.wait_ns), whole(one.transfer_ns)});
+    }
+    for (std::size_t i = 0; i < graph.bucket_bytes.size(); ++i)
+      buckets.rows.push_back({rank, part, static_cast<std::int64_t>(i), graph.bucket_bytes[i]});
+  }
+}
+
+namespace {
+
+class GraphReader {
+ public:
+  explicit GraphReader(const Summary& summary) : summary_(summary) {}
+
+  std::vector<RankGraphs> run() {
+    each(kSteps, [this](const SeriesRow& row, RankGraphs& rank, RankGraphs::Part& part) {
+      rank.steps = whole_of(row, "steps");
+      rank.alike = whole_of(row, "alike");
+      rank.on_device = whole_of(row, "on_device") != 0;
+      rank.framework_syncs = whole_of(row, "syncs") != 0;
+      rank.sort_ns = number(row, "sort_ns");
+      part.step_ns = number(row, "step_ns");
+      part.spread_ns = number(row, "spread_ns");
+      part.classes = classes(row);
+      part.errors = classes(row, kError);
+    });
+    each(kStages, [](const SeriesRow& row, RankGraphs&, RankGraphs::Part& part) {
+      part.graph.stages.push_back(
+          {classes(row), {static_cast<AnchorKind>(whole_of(row, "anchor")), whole_of(row, "index")}});
+    });
+    each(kExchanges, [](const SeriesRow& row, RankGraphs&, RankGraphs::Part& part) {
+      part.graph.exchanges.push_back({row.text("operation"), row.text("group"), row.text("dtype"),
+                                      whole_of(row, "bytes"), whole_of(row, "bucket"), whole_of(row, "compressed") != 0,
+                                      whole_of(row, "seen") != 0, number(row, "wait_ns"), number(row, "transfer_ns")});
+    });
+    each(kBuckets, [](const SeriesRow& row, RankGraphs&, RankGraphs::Part& part) {
+      part.graph.bucket_bytes.push_back(whole_of(row, "bytes"));
+    });
+    std::vector<RankGraphs> all;
+    for (auto& [number, rank] : ranks_) all.push_back(std::move(rank));
+    return all;
+  }
+
+ private:
+  static double number(const SeriesRow& row, std::string_view column) { return row.number(column).value_or(0); }
+  static std::int64_t whole_of(const SeriesRow& row, std::string_view column) {
+    return static_cast<std::int64_t>(number(row, column));
+  }
+  static ClassTimes classes(const SeriesRow& row, const std::string& suffix = "") {
+    ClassTimes times{};
+    for (std::size_t i = 0; i < kStepClasses; ++i)
+      times[i] = number(row, std::string(class_name(static_cast<StepClass>(i))) + suffix);
+    return times;
+  }
+
+  template <class Function>
+  void each(std::string_view name, const Function& function) {
+    const Series* table = summary_.find(name);
+    if (table == nullptr) return;
+    for (const SeriesRow& row : rows_of(*table)) {
+      RankGraphs& rank = ranks_[whole_of(row, "rank")];
+      rank.rank = static_cast<int>(whole_of(row, "rank"));
+      const std::int64_t which = whole_of(row, "part");
+      std::optional<RankGraphs::Part>& part = which == 0 ? rank.half : which == 1 ? rank.other_half : rank.all;
+      if (!part) part.emplace();
+      function(row, rank, *part);
+    }
+  }
+
+  const Summary& summary_;
+  std::map<std::int64_t, RankGraphs> ranks_;
+};
+
+}  // namespace
+
+std::vector<RankGraphs> read_graphs(const Summary& summary) { return GraphReader(summary).run(); }
+
+std::string why_not_alike(const RankGraphs& rank) {
+  if (rank.alike < static_cast<std::int64_t>(kFewestAlike) || !rank.half || !rank.other_half)
+    return fmt::format("{} of the {} steps of rank {} do their work in one order: six are needed", rank.alike,
+                       rank.steps, rank.rank);
+  if (2 * rank.alike < rank.steps)
+    return fmt::format("{} of the {} steps of rank {} do their work in one order: half of them is needed", rank.alike,
+                       rank.steps, rank.rank);
+  const Replayed built = replay(rank.half->graph);
+  const RankGraphs::Part &half = *rank.half, &other = *rank.other_half;
+  const double step = other.step_ns;
+  const auto by_chance = [step](double a, double b) {
+    return std::min(kErrors * std::sqrt(a * a + b * b), kMostByChance * step);
+  };
+  const double off = std::abs(built.step_ns - step);
+  if (off > std::max(kStepTolerance * step, by_chance(half.spread_ns, other.spread_ns)))
+    return fmt::format("a step built from one half of the steps of rank {} is {:.0f} % off the other half", rank.rank,
+                       100 * off / step);
+  for (std::size_t i = 0; i < kStepClasses; ++i) {
+    const double seen = other.classes[i], away = std::abs(built.classes[i] - seen);
+    const double allowed =
+        std::max({kClassTolerance * seen, kSmallClass * step, by_chance(half.errors[i], other.errors[i])});
+    if (away > allowed)
+      return fmt::format("{} of a step built from one half of the steps of rank {} is {:.1f} ms off the other half",
+                         class_name(static_cast<StepClass>(i)), rank.rank, 1e-6 * away);
+  }
+  return "";
+}
+
+}  // namespace gradsync

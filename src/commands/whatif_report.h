@@ -1,0 +1,12 @@
+// What of a report is about remedies, as a report of its own. Pure.
+#pragma once
+
+#include "src/model/report.h"
+
+namespace gradsync {
+
+// Run, facts, coverage, the step's and the predictions' metrics, the series whatif, bucket_plan and break_even; the
+// verdict names the best remedy, or says why nothing is predicted.
+Report whatif_report(const Report& job);
+
+}  // namespace gradsync

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""whatif: remedies of stored recordings on fabrics that are given, plans as a hook, and wrong calls."""
+import ast
+import json
+import shutil
+import tarfile
+import unittest
+
+import doctor
+
+RECORDINGS = doctor.ROOT / "tests/samples/recordings"
+
+
+def rows_of(report, name):
+    """The rows of a series, each as a dict of its columns."""
+    series = next((one for one in report["series"] if one["name"] == name), None)
+    return [dict(zip(series["columns"], row)) for row in series["rows"]] if series else []
+
+
+class TestCase(doctor.TestCase):
+    def recording(self, sample):
+        """Unpacks the stored recording of a sample."""
+        with tarfile.open(RECORDINGS / f"{sample}.tar.xz") as archive:
+            archive.extractall(self.folder, filter="data")
+        return next(path.parent for path in self.folder.rglob("recording.json"))
+
+    def fabric(self, gbytes_per_s, start_us=150.0):
+        """A profile of two Gloo ranks whose collectives cost start_us and their bytes."""
+        rows = [[operation, "float", "", 1024, 1 << 28, start_us, (1 << 20) / (gbytes_per_s * 1e3)]
+                for operation in ("all_reduce", "all_gather")]
+        columns = ["operation", "type", "load", "from_bytes", "to_bytes", "alpha_us", "us_per_mib"]
+        return self.profile(f"fabric-{gbytes_per_s}.json", "fabric_fit", columns, rows)
+
+    def loads(self):
+        columns = ["algorithm", "device", "elements", "ms_p10", "ms_p50", "ms_p90", "ranks", "decompress_ms", "wire_bytes"]
+        rows = [["cast16", "cpu", 1000000, 0.1, 0.2, 0.3, 2, 0.2, 2000000],
+                ["topk_histogram", "cpu", 1000000, 0.5, 0.6, 0.8, 2, 0.1, 80000]]
+        return self.profile("loads.json", "load_profiles", columns, rows)
+
+    def profile(self, name, series, columns, rows):
+        document = {"schema_version": 1, "tool": {"name": "gradsync-doctor", "version": "0", "parts": {}},
+                    "command": "profile", "facts": {}, "coverage": [], "metrics": [], "attribution": [], "findings": [],
+                    "run": {"command_line": [], "hosts": ["h"], "ranks": 2, "steps": 0, "seconds": 0, "backend": "gloo",
+                            "versions": {}, "cpus": 0, "clocks": "", "recording": "", "recording_id": ""},
+                    "series": [{"name": series, "columns": columns, "rows": rows}],
+                    "verdict": {"text": "", "sign": "unknown", "ms": 0, "p05": 0, "p95": 0, "measured": False}}
+        path = self.folder / name
+        path.write_text(json.dumps(document))
+        return path
+
+    def whatif(self, *arguments):
+        path = self.folder / "whatif.json"
+        done = self.doctor("whatif", *arguments, "--json", path)
+        self.assertSays(done, 0)
+        return json.loads(path.read_text()), done.stdout
+
+    def saved(self, report, remedy):
+        return next(row["p50"] for row in rows_of(report, "whatif") if row["remedy"] == remedy)
+
+
+class WrongCalls(TestCase):
+    def test_each_says_what_is_wrong(self):
+        empty = self.folder / "empty.json"
+        empty.write_text("{}")
+        for arguments, status, words in [
+                ([], 2, ["REPORT"]),
+                (["/nonexistent"], 3, ["/nonexistent", "No such file"]),
+                (["/dev/null"], 3, ["/dev/null", "empty"]),
+                ([empty], 3, ["empty.json"]),
+                (["a", "b"], 2, ["b"]),
+                (["a", "--emit-hook"], 2, ["--emit-hook"]),
+                ([self.fabric(1)], 3, ["no steps of a job", "gradsync-doctor run"])]:
+            with self.subTest(arguments):
+                self.assertSays(self.doctor("whatif", *arguments), status, *words)
+
+
+class Predictions(TestCase):
+    def test_the_sign_depends_on_the_fabric(self):
+        recording = self.recording("ddp_topk")
+        fast, text = self.whatif(recording, "--fabric", self.fabric(1.5))
+        slow, _ = self.whatif(recording, "--fabric", self.fabric(0.12))
+        self.assertGreater(self.saved(fast, "no_compression"), 0)
+        self.assertLess(self.saved(slow, "no_compression"), 0)
+        self.assertIn("no_compression would save", text)
+        self.assertIn("worth trying", text)
+
+    def test_sorted_by_what_is_saved_and_never_beyond_the_step(self):
+        report, _ = self.whatif(self.recording("ddp_topk"), "--fabric", self.fabric(1.5), "--loads", self.loads())
+        step = next(m["value"] for m in report["metrics"] if m["name"] == "step.time_ms" and m["scope"] == "all")
+        predicted = [row for row in rows_of(report, "whatif") if row["kind"] == "predicted"]
+        self.assertGreaterEqual(len(predicted), 4)
+        self.assertEqual(sorted((row["p50"] for row in predicted), reverse=True), [row["p50"] for row in predicted])
+        for row in predicted:
+            self.assertLessEqual(row["p05"], row["p50"])
+            self.assertLessEqual(row["p50"], row["p95"])
+            self.assertLess(row["p95"], step)
+
+    def test_without_a_fabric_there_are_bounds_and_hints(self):
+        report, text = self.whatif(self.recording("ddp_topk"))
+        row = next(row for row in rows_of(report, "whatif") if row["remedy"] == "no_compression")
+        self.assertEqual("bound", row["kind"])
+        self.assertIsNone(row["probability"])
+        self.assertIn("at most", text)
+        self.assertIn("gradsync-doctor sweep", text)
+
+    def test_a_report_whose_recording_is_gone(self):
+        recording = self.recording("ddp_topk")
+        report = self.folder / "report.json"
+        self.assertSays(self.doctor("show", recording, "--json", report, "-q"), 0)
+        shutil.rmtree(recording)
+        _, text = self.whatif(report)
+        self.assertIn("is gone", text)
+        self.assertIn("no_compression", text)
+        self.assertSays(self.doctor("whatif", report, "--fabric", self.fabric(1)), 3, "is gone")
+
+    def test_json_on_standard_output_and_quiet(self):
+        recording = self.recording("ddp_topk")
+        done = self.doctor("whatif", recording, "--json", "-")
+        self.assertEqual("whatif", json.loads(done.stdout)["command"])
+        quiet = self.doctor("whatif", recording, "-q").stdout
+        self.assertIn("no_compression", quiet)
+        self.assertNotIn("COVERAGE", quiet)
+
+
+class Hooks(TestCase):
+    def test_a_plan_is_a_module_that_parses(self):
+        plan = self.folder / "plan.py"
+        self.whatif(self.recording("ddp_healthy"), "--fabric", self.fabric(0.12), "--loads", self.loads(),
+                    "--emit-hook", plan)
+        tree = ast.parse(plan.read_text())
+        rows = next(ast.literal_eval(node.value) for node in tree.body
+                    if isinstance(node, ast.Assign) and node.targets[0].id == "PLAN")
+        self.assertTrue(rows)
+        self.assertTrue(all(method in ("dense", "fp16", "topk") for _, method, _ in rows))
+
+    def test_no_plan_without_a_fabric(self):
+        plan = self.folder / "plan.py"
+        done = self.doctor("whatif", self.recording("ddp_healthy"), "--emit-hook", plan)
+        self.assertSays(done, 3, "no plan", "sweep")
+        self.assertFalse(plan.exists())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,207 @@
+// From observed steps to predictions: graphs that replay exactly, the gate, remedies with a known answer, and caps.
+#include <doctest/doctest.h>
+
+#include "analyzers/predict/draws.h"
+#include "analyzers/predict/edits.h"
+#include "analyzers/predict/graph_rows.h"
+#include "analyzers/predict/trace_graph.h"
+#include "src/model/series_table.h"
+#include "tests/unit/analyzers/run_analyzers.h"
+
+namespace gradsync {
+namespace {
+
+using test::analyze;
+using test::repeat_step;
+
+//   0        20000      35000  40000     55000  60000     70000   90000     100000
+//   forward  backward   hook   backward  hook   waits             optimizer
+//                              └ 5 ms ┘         └ 10 ms ┘           all-gathers of 4 MB buckets, 64-bit indices
+std::string topk_hook(int rank, int seventy = 70000) {
+  const std::string number = std::to_string(rank), end = "@" + std::to_string(seventy);
+  return "process host=n pid=" + std::to_string(100 + rank) + " clean=1\nfact rank=" + number +
+         " world_size=2 device=cpu framework=ddp ddp.gradient_bytes=8000000 hook.kind=custom hook.name=topk\n" +
+         repeat_step(
+             20, 100000,
+             "range forward @0..@20000\n"
+             "range backward @20000.." +
+                 end +
+                 " compute_end_us=@60000\n"
+                 "range compress @35000..@40000 name=topk hook=1 bytes=4000000\n"
+                 "collective all_gather @40000..@45000 bytes=160000 elements=20000 dtype=int64 group=w async=1 hook=1\n"
+                 "range compress @55000..@60000 name=topk hook=1 bytes=4000000\n"
+                 "collective all_gather @60000.." +
+                 end +
+                 " bytes=160000 elements=20000 dtype=int64 group=w async=1 hook=1\n"
+                 "range optimizer @90000..@100000");
+}
+
+// A byte costs 1 ns: 4 ms for a bucket; gathering 2 × 160 KB 0.32 ms.
+Inputs on_fabric(double ns_per_byte = 1) {
+  Inputs inputs;
+  inputs.run.ranks = 2;
+  inputs.run.hosts = {"n"};
+  inputs.run.cpus = 16;
+  FabricFit fit{"", "gloo", 2, {}};
+  for (const char* operation : {"all_reduce", "all_gather"})
+    fit.operations[operation] = {{1024, 1 << 26, 0, ns_per_byte * 1e-3}};
+  inputs.fabric = fit;
+  return inputs;
+}
+
+std::string fact(const Conclusions& found, const std::string& name) {
+  const auto entry = found.facts.find(name);
+  return entry == found.facts.end() ? "" : entry->second;
+}
+
+const Metric* saved(const Conclusions& found, const std::string& remedy) {
+  return found.metrics.find("predict." + remedy + ".saved_ms", "all");
+}
+
+std::string kind_of(const Conclusions& found, const std::string& remedy) {
+  for (const SeriesRow& row : rows_of(found.series.at("whatif")))
+    if (row.text("remedy") == remedy) return row.text("kind");
+  return "absent";
+}
+
+}  // namespace
+
+TEST_CASE("a compressed hook on a fast fabric: coding and waiting go, a bucket's transfer stays") {
+  const Conclusions found = analyze(topk_hook(0) + topk_hook(1), on_fabric());
+  REQUIRE(fact(found, "whatif") == "predicted");
+  // Without compression the last bucket is full at 50 ms instead of 60, and sent at 54 instead of 70.
+  const Metric* metric = saved(found, "no_compression");
+  REQUIRE(metric != nullptr);
+  CHECK(metric->value > 15);
+  CHECK(metric->value < 16.2);
+  CHECK(metric->p10 < metric->value);
+  CHECK(metric->p90 > metric->value);
+  CHECK(found.metrics.value("predict.no_compression.probability", "all") == 1);
+  // 160 KB less from each of two ranks, of which only the last gather is exposed: 0.16 ms.
+  CHECK(saved(found, "int32_index")->value == doctest::Approx(0.16).epsilon(0.05));
+  CHECK(kind_of(found, "fp16_hook") == "could not judge");  // no cast was measured
+  CHECK(kind_of(found, "two_level") == "absent");           // one host
+  const auto rows = rows_of(found.series.at("whatif"));
+  CHECK(rows[0].text("remedy") == "no_compression");
+  CHECK(rows[0].text("worth_trying") == "yes");
+}
+
+TEST_CASE("the same hook over a slow fabric: dense buckets would take longer") {
+  const Conclusions found = analyze(topk_hook(0) + topk_hook(1), on_fabric(30));  // 120 ms a bucket
+  CHECK(saved(found, "no_compression")->value < -150);
+  CHECK(found.metrics.value("predict.no_compression.probability", "all") == 0);
+}
+
+TEST_CASE("without a fabric: at most what is taken away, and a hint") {
+  Inputs inputs = on_fabric();
+  inputs.fabric.reset();
+  const Conclusions found = analyze(topk_hook(0) + topk_hook(1), inputs);
+  CHECK(saved(found, "no_compression") == nullptr);
+  CHECK(kind_of(found, "no_compression") == "bound");
+  for (const SeriesRow& row : rows_of(found.series.at("whatif"))) {
+    if (row.text("remedy") != "no_compression") continue;
+    CHECK(*row.number("p50") == doctest::Approx(20));  // 10 ms of coding, 10 ms of waiting
+    CHECK(row.text("hint").find("sweep") != std::string::npos);
+  }
+}
+
+TEST_CASE("reference loads: a faster selection, and half precision") {
+  Inputs inputs = on_fabric();
+  inputs.loads = {{"topk_histogram", "cpu", 1'000'000, 1, 1, 1},
+                  {"cast16", "cpu", 1'000'000, 0.5, 0.5, 0.5, LoadTimes{0.25, 0.25, 0.25}, 1}};
+  const Conclusions found = analyze(topk_hook(0) + topk_hook(1), inputs);
+  CHECK(saved(found, "histogram_topk")->value == doctest::Approx(8).epsilon(0.05));  // twice 5 ms become twice 1 ms
+  // 50 + 2 × 0.5 of casting, 2 ms of transfer, 0.25 of widening, instead of 70
+  CHECK(saved(found, "fp16_hook")->value == doctest::Approx(70 - 53.25).epsilon(0.05));
+  const auto plan = rows_of(found.series.at("bucket_plan"));
+  REQUIRE(plan.size() == 2);
+  CHECK(plan[0].number("bytes") == 4'000'000);
+}
+
+TEST_CASE("steps that do not predict each other: nothing is predicted, and the reason is told") {
+  // Every other step is longer by more than half.
+  std::string text = "process host=n pid=7 clean=1\nfact rank=0 world_size=1 device=cpu framework=ddp\n";
+  int at = 0;
+  for (int step = 0; step < 24; ++step) {
+    const int length = step % 2 == 0 ? 50000 : 90000;
+    const auto time = [&](int us) { return std::to_string(at + us); };
+    text += "step " + std::to_string(step) + " " + time(0) + ".." + time(length) + "\n";
+    text += "range backward " + time(10000) + ".." + time(length - 10000) + " compute_end_us=" + time(length - 10000) +
+            "\n";
+    text += "range optimizer " + time(length - 5000) + ".." + time(length) + "\n";
+    at += length;
+  }
+  Inputs inputs = on_fabric();
+  inputs.run.ranks = 1;
+  const Conclusions found = analyze(text, inputs);
+  CHECK(fact(found, "whatif") == "disabled");
+  CHECK(fact(found, "whatif.why").find("off the other half") != std::string::npos);
+  CHECK_FALSE(found.series.contains("whatif"));
+}
+
+TEST_CASE("the framework's own buckets, which nobody sees, take the time that explains the wait") {
+  StepGraph graph;
+  ClassTimes forty{}, waiting{};
+  forty[static_cast<std::size_t>(StepClass::compute)] = 40e6;
+  waiting[static_cast<std::size_t>(StepClass::comm)] = 6e6;
+  graph.exchanges = {{"all_reduce", "framework", "float32", 4'000'000, 0, false, false}};
+  graph.bucket_bytes = {4'000'000};
+  graph.stages = {{forty, {AnchorKind::issue, 0}}, {waiting, {AnchorKind::join, 0}}, {{}, {AnchorKind::end, -1}}};
+  const double before = replay(graph).step_ns;
+  const FabricFit fit = *on_fabric().fabric;
+  StepGraph priced = graph;
+  CHECK(price_unseen(fit, priced) == doctest::Approx(1.5));  // 6 ms instead of the 4 of a quiet fabric
+  CHECK(replay(priced).step_ns == doctest::Approx(before));
+  StepGraph strange = graph;
+  strange.stages[1].ns[static_cast<std::size_t>(StepClass::comm)] = 60e6;
+  CHECK(price_unseen(fit, strange) == 0);  // fifteen times the fabric's price: another fabric
+  CHECK(replay(strange).step_ns == doctest::Approx(100e6));
+}
+
+TEST_CASE("merging buckets: one start-up less, and the first gradients wait for the last") {
+  FabricFit fit = *on_fabric().fabric;
+  fit.operations["all_reduce"][0].alpha_us = 2000;
+  StepGraph graph;
+  ClassTimes ten{};
+  ten[static_cast<std::size_t>(StepClass::compute)] = 10e6;
+  for (std::int64_t i = 0; i < 2; ++i) {
+    graph.exchanges.push_back({"all_reduce", "g", "float32", 1'000'000, i, false, true, 0, 3e6});
+    graph.bucket_bytes.push_back(1'000'000);
+    graph.stages.push_back({ten, {AnchorKind::issue, i}});
+  }
+  graph.stages.push_back({{}, {AnchorKind::join, 1}});
+  graph.stages.push_back({{}, {AnchorKind::end, -1}});
+  CHECK(replay(graph).step_ns == doctest::Approx(23e6));
+  const auto one = merged(graph, 2, fit, Draw{});
+  REQUIRE(one);
+  CHECK(replay(*one).step_ns == doctest::Approx(24e6));  // 2 + 2 ms, none of it hidden
+}
+
+TEST_CASE("caps: never more than the remedy works on, nor than step minus useful compute") {
+  StepGraph graph;
+  ClassTimes times{};
+  times[static_cast<std::size_t>(StepClass::compute)] = 80e6;
+  times[static_cast<std::size_t>(StepClass::idle)] = 20e6;
+  graph.stages = {{times, {AnchorKind::end, -1}}};
+  const auto vanish = [](const StepGraph& step, const Draw&) {
+    StepGraph empty = step;
+    empty.stages[0].ns = {};
+    return std::optional(empty);
+  };
+  const auto capped = [&](double ms) {
+    const Remedy remedy{
+        "x", Judgement::predicted, "", "", vanish, [ms](const StepGraph&, const Replayed&) { return ms * 1e6; }};
+    return predict(remedy, {{graph, 0}}, {}).p95;
+  };
+  CHECK(capped(5) == doctest::Approx(5));
+  CHECK(capped(1000) == doctest::Approx(20));
+}
+
+TEST_CASE("the same input gives the same draws") {
+  const Conclusions a = analyze(topk_hook(0) + topk_hook(1), on_fabric());
+  const Conclusions b = analyze(topk_hook(0) + topk_hook(1), on_fabric());
+  CHECK(a.series.at("whatif").rows.size() == b.series.at("whatif").rows.size());
+  CHECK(saved(a, "no_compression")->p10 == saved(b, "no_compression")->p10);
+}
+
+}  // namespace gradsync
