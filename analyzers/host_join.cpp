@@ -66,7 +66,7 @@ class HostJoinAnalyzer final : public Analyzer {
     joined.own += cell(6);
     joined.training += cell(7);
     joined.time += cell(8);
-    joined.wakeups &= cell(10) != 0;
+    joined.wakeups &= cell(9) != 0;
   }
 
   // Ranks that have too few CPUs for their own threads take them from each other: that is no neighbour's fault.

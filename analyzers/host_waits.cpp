@@ -126,8 +126,8 @@ void HostWaits::take(const StepSpan& step, StepActivity& seen) {
   name(all, exposed);
   row.push_back(whole(elsewhere.length()));
   row.push_back(whole(step.end - step.start));
-  row.push_back(whole(all_traced_ && wakeups_));
   row.push_back(whole(wakeups_));
+  row.push_back(whole(all_traced_ && wakeups_));
   rows_.push_back(std::move(row));
   if (!all_traced_ || !wakeups_) return;  // a class that holds a part of its time is none
 
@@ -143,7 +143,7 @@ void HostWaits::take(const StepSpan& step, StepActivity& seen) {
 void HostWaits::write(Summary& summary) const {
   if (rows_.empty()) return;
   Series& join = summary.table(kHostJoinTable, {"rank", "step", "exposed_ns", "explained_ns", "irq_ns", "quota_ns",
-                                                "own_ns", "training_ns", "time_ns", "classed", "wakeups"});
+                                                "own_ns", "training_ns", "time_ns", "wakeups", "classed"});
   join.rows.insert(join.rows.end(), rows_.begin(), rows_.end());
   Series& held = summary.table(kHeldUpTable, {"rank", "thread", "by", "ns"});
   for (const auto& [who, ns] : by_) held.rows.push_back({whole(rank_.rank), who.first, who.second, whole(ns)});

@@ -19,8 +19,8 @@ namespace gradsync {
 // A row for each step that a trace window covers as a whole: rank, step, exposed_ns (communication with nothing useful
 // beside it), explained_ns (its part in which a thread that drives it was held up), of that irq_ns, quota_ns (nobody
 // else had the CPU), own_ns (another thread of the same process had it); training_ns (the training thread held up
-// elsewhere), time_ns, classed (1: the step has the class sched_irq), wakeups (0: only waits after preemptions are known,
-// so that all of these are lower bounds).
+// elsewhere), time_ns, wakeups (0: only waits after preemptions are known, so that all of these are lower bounds),
+// classed (1: the step has the class sched_irq).
 inline constexpr std::string_view kHostJoinTable = "host_join";
 // Who had the CPU meanwhile: rank, thread, by, ns.
 inline constexpr std::string_view kHeldUpTable = "held_up";

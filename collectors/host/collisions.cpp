@@ -62,9 +62,10 @@ std::vector<Collision> find_collisions(const std::vector<CoreThread>& threads,
 
 void add_collisions(const std::vector<CoreThread>& threads, const std::vector<CoreInterrupts>& interrupts,
                     const std::map<int, CpuList>& cores, const std::string& machine, RecordingParts& parts) {
-  const bool bound = std::any_of(threads.begin(), threads.end(),
-                                 [&](const CoreThread& thread) { return core_of(thread, cores) != nullptr; });
-  if (!bound) return;
+  const bool known = std::any_of(threads.begin(), threads.end(), [&](const CoreThread& thread) {
+    return !thread.allowed.empty() && cores.contains(thread.allowed.front());
+  });
+  if (!known) return;
   const std::vector<Collision> found = find_collisions(threads, interrupts, cores);
   parts.facts["sched.same_core.kind"] = found.empty() ? "none" : word_of(found.front().kind);
   if (found.empty()) return;

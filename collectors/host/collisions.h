@@ -38,7 +38,7 @@ std::vector<Collision> find_collisions(const std::vector<CoreThread>& threads,
                                        const std::vector<CoreInterrupts>& interrupts,
                                        const std::map<int, CpuList>& cores);
 
-// The series `collisions` and the facts sched.same_core; nothing where no busy thread is bound to a core.
+// The series `collisions` and the facts sched.same_core; nothing where it is not known where threads may run.
 void add_collisions(const std::vector<CoreThread>& threads, const std::vector<CoreInterrupts>& interrupts,
                     const std::map<int, CpuList>& cores, const std::string& machine, RecordingParts& parts);
 

@@ -104,8 +104,8 @@ class PmuEvents::Library {
   WordOf word_of_ = nullptr;
 };
 
-PmuEvents::PmuEvents(fs::path root)
-    : devices_(std::move(root) / "sys/bus/event_source/devices"), library_(Library::open()) {}
+PmuEvents::PmuEvents(const fs::path& root)
+    : devices_(root / "sys/bus/event_source/devices"), library_(Library::open()) {}
 PmuEvents::~PmuEvents() = default;
 
 std::vector<std::string> PmuEvents::generic_names() {

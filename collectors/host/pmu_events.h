@@ -26,7 +26,7 @@ struct PmuEvent {
 class PmuEvents {
  public:
   // `root`: below it sys/bus/event_source.
-  explicit PmuEvents(std::filesystem::path root = "/");
+  explicit PmuEvents(const std::filesystem::path& root = "/");
   ~PmuEvents();
 
   Result<PmuEvent> find(const std::string& name) const;

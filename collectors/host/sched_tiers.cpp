@@ -29,7 +29,7 @@ class SchedTiers final : public Collector {
 
   // On the thread that starts the job: its descendants are recorded.
   Result<void> start(const CollectorContext& context, Environment& environment) override {
-    const Result<void> traced = trace_->start(context, environment);
+    Result<void> traced = trace_->start(context, environment);
     const auto budget = context.options.find("budget");
     if (traced || (budget != context.options.end() && budget->second == "0")) return traced;
     refused_ = traced.error();

@@ -37,6 +37,7 @@ MetricSet job(std::initializer_list<Measured> special) {
       {"run.ranks_seen", 2},
       {"sched.delay_p99_ms", 0.1},
       {"sched.wait_share_percent", 2},
+      {"sched.held_up_percent", 0.5},
       {"irq.queues", 0},
       {"sched.throttled_percent", 0},
       {"host.steal_percent", 0},
@@ -54,6 +55,10 @@ MetricSet job(std::initializer_list<Measured> special) {
     metrics.add({"sched.starved_ms", rank, 0.3, 30, {}, {}, {}, "", {}});
     metrics.add({"sched.starved_percent", rank, 0.3, 30, {}, {}, {}, "", {}});
     metrics.add({"sched.explained_percent", rank, 3, 30, {}, {}, {}, "", {}});
+    metrics.add({"sched.preempted_percent", rank, 0.3, 30, {}, {}, {}, "", {}});
+    metrics.add({"usercopy.share_percent", rank, 3, 900, {}, {}, {}, "", {}});
+    metrics.add({"usercopy.step_percent", rank, 0.5, 30, {}, {}, {}, "", {}});
+    metrics.add({"usercopy.exposed_percent", rank, 1, 30, {}, {}, {}, "", {}});
     metrics.add({"rank.ended_early", rank, 0, 1, {}, {}, {}, "", {}});
     metrics.add({"straggler.late_ms", rank, 0.2, 30, {}, {}, {}, "", 0.3});
     metrics.add({"straggler.late_percent", rank, 0.2, 30, {}, {}, {}, "", {}});
@@ -71,6 +76,7 @@ Facts facts(const std::string& compression, const std::string& place) {
               {"instrumented", "yes"},
               {"compression", compression},
               {"compression.place", place},
+              {"sched.same_core.kind", "none"},
               {"sweep", "live"},
               {"sweep.cliff", "no cliff"},
               {"sweep.not_a_collective", "no"},

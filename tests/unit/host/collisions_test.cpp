@@ -48,11 +48,12 @@ TEST_CASE("who may run elsewhere, sleeps, or has a core alone, collides with nob
   CHECK(find({{"rank:1", {7}, 90}, {"rank:2", {7}, 90}}).empty());  // of a CPU that is not known
 }
 
-TEST_CASE("facts: none, the gravest of several, and nothing where nobody is bound") {
+TEST_CASE("facts: none, the gravest of several, and nothing where it is not known who may run where") {
   RecordingParts parts;
-  add_collisions({{"wide:2", {0, 1, 2, 3}, 90}}, {}, kCores, "n", parts);
+  add_collisions({{"rank:1", {}, 90}}, {}, kCores, "n", parts);
+  add_collisions({{"rank:1", {0}, 90}}, {}, {}, "n", parts);
   CHECK(parts.facts.empty());
-  add_collisions({{"rank:1", {0}, 90}}, {}, kCores, "n", parts);
+  add_collisions({{"rank:1", {0}, 90}, {"wide:2", {0, 1, 2, 3}, 90}}, {}, kCores, "n", parts);
   CHECK(parts.facts.at("sched.same_core.kind") == "none");
   add_collisions({{"a:1", {0}, 90}, {"b:2", {2}, 90}, {"c:3", {1}, 90}, {"d:4", {1}, 80}}, {}, kCores, "n", parts);
   CHECK(parts.facts.at("sched.same_core.kind") == "same CPU");
