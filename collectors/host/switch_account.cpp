@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "collectors/host/trace_tier.h"
 #include "src/hosttext/numbers.h"
 
 namespace gradsync {
@@ -55,8 +56,8 @@ void SwitchAccount::came_back(const SwitchRecord& record, const Waiting& wait) {
     thread.longest = waited;
     thread.longest_at = record.at;
   }
-  if (waited < SchedAccount::kLeastWait) return;
-  if (held_.size() < SchedAccount::kMostHeldUp)
+  if (waited < kLeastWait) return;
+  if (held_.size() < kMostHeldUp)
     held_.push_back({record.pid, record.tid, wait.by, record.cpu, wait.since, record.at});
   else
     ++dropped_;

@@ -40,7 +40,7 @@ class SwitchAccount {
   std::string name_of(std::int64_t tid) const;  // "python3:812"
 
   const std::map<std::int64_t, ThreadPreemptions>& threads() const { return threads_; }
-  // Waits of SchedAccount::kLeastWait and longer.
+  // Waits of kLeastWait and longer.
   std::vector<HeldUp> held_up() const;
   std::int64_t dropped() const { return dropped_; }
 
