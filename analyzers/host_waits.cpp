@@ -42,7 +42,7 @@ HostWaits::HostWaits(const RankTimeline& rank) : rank_(rank) {
   }
   windows_ = IntervalSet(std::move(windows));
   all_traced_ = std::all_of(rank.steps.begin(), rank.steps.end(),
-                            [this](const StepSpan& step) { return !step.counted() || traced(step.interval()); });
+                            [this](const StepSpan& step) { return !step.plain() || traced(step.interval()); });
   for (const LaneInfo& lane : rank.lanes)
     if (rank.training_lane && lane.id == *rank.training_lane) training_tid_ = lane.tid;
 }
@@ -96,7 +96,7 @@ void HostWaits::name(const std::vector<Stretch>& stretches, const IntervalSet& e
 }
 
 void HostWaits::take(const StepSpan& step, StepActivity& seen) {
-  if (windows_.empty() || seen.on_device || !step.counted() || !traced(step.interval())) return;
+  if (windows_.empty() || seen.on_device || !step.plain() || !traced(step.interval())) return;
   const std::vector<Stretch> all = stretches(step.interval());
   std::vector<Interval> training, any;
   for (const Stretch& stretch : all) {
@@ -106,13 +106,15 @@ void HostWaits::take(const StepSpan& step, StepActivity& seen) {
   const IntervalSet exposed = claim(seen.activity, step.interval())[StepClass::comm];
   const IntervalSet explained = intersect(set_of(any), exposed);
   const IntervalSet elsewhere = subtract(set_of(training), exposed);
-  std::vector<Cell> row{whole(rank_.rank), whole(step.number), whole(exposed.length()), whole(explained.length())};
-  charge(all, exposed, row);
-  name(all, exposed);
-  row.push_back(whole(elsewhere.length()));
-  row.push_back(whole(step.end - step.start));
-  row.push_back(whole(all_traced_));
-  rows_.push_back(std::move(row));
+  if (step.counted()) {
+    std::vector<Cell> row{whole(rank_.rank), whole(step.number), whole(exposed.length()), whole(explained.length())};
+    charge(all, exposed, row);
+    name(all, exposed);
+    row.push_back(whole(elsewhere.length()));
+    row.push_back(whole(step.end - step.start));
+    row.push_back(whole(all_traced_));
+    rows_.push_back(std::move(row));
+  }
   if (!all_traced_) return;
 
   const IntervalSet held = unite(explained, elsewhere);

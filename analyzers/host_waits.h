@@ -38,7 +38,7 @@ class HostWaits {
   explicit HostWaits(const RankTimeline& rank);
 
   // Takes the time in which threads were held up out of what the step computed and communicated, and makes it the class
-  // sched_irq: where every counted step is covered, since means over some steps of each kind would mean nothing. Steps
+  // sched_irq: where every plain step is covered, since means over some steps of each kind would mean nothing. Steps
   // that no window covers, and those judged by the device, stay as they are.
   void take(const StepSpan& step, StepActivity& seen);
   void write(Summary& summary) const;
