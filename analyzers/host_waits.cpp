@@ -106,7 +106,7 @@ void HostWaits::name(const std::vector<Stretch>& stretches, const IntervalSet& e
 }
 
 void HostWaits::take(const StepSpan& step, StepActivity& seen) {
-  if (windows_.empty() || !step.counted() || !holds(windows_, step.interval())) return;
+  if (windows_.empty() || !step.plain() || !holds(windows_, step.interval())) return;
   const std::vector<Stretch> all = stretches(step.interval());
   std::vector<Interval> training, any;
   for (const Stretch& stretch : all) {
@@ -121,14 +121,16 @@ void HostWaits::take(const StepSpan& step, StepActivity& seen) {
   if (seen.on_device)
     for (const StepClass busy : {StepClass::compute, StepClass::compress, StepClass::decompress, StepClass::memcpy})
       elsewhere = subtract(elsewhere, claimed[busy]);
-  std::vector<Cell> row{whole(rank_.rank), whole(step.number), whole(exposed.length()), whole(explained.length())};
-  charge(all, exposed, row);
-  name(all, exposed);
-  row.push_back(whole(elsewhere.length()));
-  row.push_back(whole(step.end - step.start));
-  row.push_back(whole(wakeups_));
-  row.push_back(whole(all_traced_ && wakeups_));
-  rows_.push_back(std::move(row));
+  if (step.counted()) {
+    std::vector<Cell> row{whole(rank_.rank), whole(step.number), whole(exposed.length()), whole(explained.length())};
+    charge(all, exposed, row);
+    name(all, exposed);
+    row.push_back(whole(elsewhere.length()));
+    row.push_back(whole(step.end - step.start));
+    row.push_back(whole(wakeups_));
+    row.push_back(whole(all_traced_ && wakeups_));
+    rows_.push_back(std::move(row));
+  }
   if (!all_traced_ || !wakeups_) return;  // a class that holds a part of its time is none
 
   const IntervalSet held = unite(explained, elsewhere);

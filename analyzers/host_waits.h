@@ -46,7 +46,7 @@ class HostWaits {
   // Takes the time in which threads were held up out of what the step spent, and makes it the class sched_irq: of a
   // step judged by the host out of what it computed and communicated; of one judged by the device out of exposed
   // communication and, where it was the training thread, out of the time in which the device had nothing to do. Where
-  // every counted step is covered, since means over some steps of each kind would mean nothing; steps that no window
+  // every plain step is covered, since means over some steps of each kind would mean nothing; steps that no window
   // covers stay as they are.
   void take(const StepSpan& step, StepActivity& seen);
   void write(Summary& summary) const;

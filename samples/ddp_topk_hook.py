@@ -15,6 +15,7 @@ from datetime import timedelta
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--steps", type=int, default=48, help="training steps (default %(default)s)")
+parser.add_argument("--width", type=int, default=640, help="of each layer (default %(default)s)")
 options = parser.parse_args()
 
 
@@ -57,7 +58,7 @@ rank, world_size = dist.get_rank(), dist.get_world_size()
 
 # --- end of launch ---
 
-WIDTH, LAYERS, BATCH = 640, 6, 512
+WIDTH, LAYERS, BATCH = options.width, 6, 512
 DENSITY = 0.02
 
 

@@ -25,11 +25,12 @@ struct StepSpan {
   std::int64_t number = 0;
   Nanoseconds start = 0;
   Nanoseconds end = 0;
-  std::uint32_t variant = 0;             // 1: run --ab left the communication hook out
-  std::optional<std::int64_t> ab_block;  // block of that experiment, of steps that count in it
-  bool deep = false;                     // a profiler window was open in it
-  bool warm_up = false;                  // trimmed
-  bool counted() const { return !deep && !warm_up && variant == 0; }
+  std::uint32_t variant = 0;                                // 1: run --ab left the communication hook out
+  std::optional<std::int64_t> ab_block;                     // block of that experiment, of steps that count in it
+  bool deep = false;                                        // a profiler window was open in it
+  bool warm_up = false;                                     // trimmed
+  bool plain() const { return !deep && !warm_up; }          // of either side of an experiment
+  bool counted() const { return plain() && variant == 0; }  // of the job as it is
   Interval interval() const { return {start, end}; }
 };
 

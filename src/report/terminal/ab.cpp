@@ -37,6 +37,7 @@ class AbPart {
       canvas_.prose("could not judge: " + fact_of(report_, "ab.reason"));
     } else {
       draw_step(answer);
+      draw_prediction();
       draw_classes();
       draw_bytes();
     }
@@ -67,6 +68,17 @@ class AbPart {
     canvas_.piece(spread_text(*difference.metric) + (answer == "no difference shown" ? "," : ";"));
     if (answer == "no difference shown") canvas_.prose("no difference shown;");
     canvas_.prose("blocks of one kind differ by up to " + value("ab.control_ms"));
+  }
+
+  // What the steps with the hook had promised, beside what came of it.
+  void draw_prediction() {
+    const bool half = fact_of(report_, "ab.with") == "fp16";
+    const MetricReference predicted =
+        find_metric(report_, half ? "predict.fp16_hook.saved_ms" : "predict.no_compression.saved_ms", "all");
+    if (predicted.metric == nullptr) return;
+    begin("");
+    canvas_.prose("predicted " + signed_ms(predicted.value));
+    if (predicted.metric->p10 && predicted.metric->p90) canvas_.piece(spread_text(*predicted.metric));
   }
 
   void draw_classes() {

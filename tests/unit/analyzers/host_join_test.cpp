@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "analyzers/host_waits.h"
 #include "src/timeline/builder.h"
 #include "src/timeline/join_ranks.h"
@@ -151,6 +153,25 @@ TEST_CASE("the training thread's own waits leave what it computed; other threads
   CHECK(*found.metrics.value("phase.backward_ms", "all") == doctest::Approx(20));
   CHECK(*found.metrics.value("sched.explained_percent", "all") == doctest::Approx(0));
   CHECK(*found.metrics.value("sched.held_up_percent", "all") == doctest::Approx(10));
+}
+
+TEST_CASE("steps of an experiment's other side lose their waits as well, and are in no sum of them") {
+  std::string text = job(0);
+  const std::string step = "step 10 1000000..1100000";
+  text.replace(text.find(step), step.size(), step + " variant=1");
+  const Conclusions found = analyze(
+      [](Doctor& doctor) {
+        doctor.window(0, kSteps * kStepUs);
+        for (int i = 0; i < kSteps; ++i)
+          doctor.wait(kLoop, "gloo", "burn:911", i * kStepUs + 62'000, i * kStepUs + 71'000);
+      },
+      text);
+  const Series& steps = found.series.at("steps");
+  const auto column = std::find(steps.columns.begin(), steps.columns.end(), "sched_irq_ms") - steps.columns.begin();
+  for (const auto& row : steps.rows)
+    CHECK(std::get<double>(row[static_cast<std::size_t>(column)]) == doctest::Approx(9));
+  const Metric& held = *found.metrics.find("sched.held_up_ms", "rank:0");
+  CHECK(held.n == found.metrics.find("step.time_ms", "rank:0")->n);
 }
 
 TEST_CASE("a quota, interrupts and the process's own threads are told apart; who only feeds data is left out") {

@@ -88,6 +88,15 @@ TEST_CASE("the measured counterfactual stands below the step: its interval, its 
           this run's training is changed: 240 backward passes went without the hook
           one host: its loopback is no network, so this says nothing about a cluster
 )");
+  report.metrics.push_back({.name = "predict.no_compression.saved_ms",
+                            .scope = "all",
+                            .value = 88,
+                            .n = 500,
+                            .p10 = 80,
+                            .p50 = 88,
+                            .p90 = 99});
+  CHECK(section(render_terminal(report, {.width = 100}), "A/B").find("predicted +88.0 ms (80.0 … 99.0, n 500)") !=
+        std::string::npos);
   report.facts["ab.answer"] = "could not judge";
   report.facts["ab.reason"] = "a rank has not reported";
   CHECK(section(render_terminal(report, {.width = 100}), "A/B") ==
