@@ -47,7 +47,11 @@ class WhatIf final : public Analyzer {
     conclusions.facts["whatif"] = "predicted";
     thin_out(graphs);
     std::optional<FabricFit> fit = fabric_of(inputs, conclusions.series);
-    if (fit && fit->ranks != inputs.run.ranks) fit.reset();  // start-up grows with the ranks
+    if (fit && fit->ranks != inputs.run.ranks) {  // start-up grows with the ranks
+      conclusions.facts["whatif.fabric"] =
+          fmt::format("the fabric was measured with {} ranks, this job has {}", fit->ranks, inputs.run.ranks);
+      fit.reset();
+    }
     std::vector<RankStep> steps;
     for (RankGraphs& rank : graphs) steps.push_back({std::move(rank.all->graph), rank.all->spread_ns});
     if (!price(fit, steps, conclusions)) fit.reset();

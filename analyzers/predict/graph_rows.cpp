@@ -154,7 +154,7 @@ class GraphReader {
   explicit GraphReader(const Summary& summary) : summary_(summary) {}
 
   std::vector<RankGraphs> run() {
-    each(kSteps, [this](const SeriesRow& row, RankGraphs& rank, RankGraphs::Part& part) {
+    each(kSteps, [this](const SeriesRow& row, RankGraphs& rank, GraphPart& part) {
       rank.steps = whole_of(row, "steps");
       rank.alike = whole_of(row, "alike");
       rank.on_device = whole_of(row, "on_device") != 0;
@@ -165,16 +165,16 @@ class GraphReader {
       part.classes = classes(row);
       part.errors = classes(row, kError);
     });
-    each(kStages, [](const SeriesRow& row, RankGraphs&, RankGraphs::Part& part) {
+    each(kStages, [](const SeriesRow& row, RankGraphs&, GraphPart& part) {
       part.graph.stages.push_back(
           {classes(row), {static_cast<AnchorKind>(whole_of(row, "anchor")), whole_of(row, "index")}});
     });
-    each(kExchanges, [](const SeriesRow& row, RankGraphs&, RankGraphs::Part& part) {
+    each(kExchanges, [](const SeriesRow& row, RankGraphs&, GraphPart& part) {
       part.graph.exchanges.push_back({row.text("operation"), row.text("group"), row.text("dtype"),
                                       whole_of(row, "bytes"), whole_of(row, "bucket"), whole_of(row, "compressed") != 0,
                                       whole_of(row, "seen") != 0, number(row, "wait_ns"), number(row, "transfer_ns")});
     });
-    each(kBuckets, [](const SeriesRow& row, RankGraphs&, RankGraphs::Part& part) {
+    each(kBuckets, [](const SeriesRow& row, RankGraphs&, GraphPart& part) {
       part.graph.bucket_bytes.push_back(whole_of(row, "bytes"));
     });
     std::vector<RankGraphs> all;
@@ -202,7 +202,7 @@ class GraphReader {
       RankGraphs& rank = ranks_[whole_of(row, "rank")];
       rank.rank = static_cast<int>(whole_of(row, "rank"));
       const std::int64_t which = whole_of(row, "part");
-      std::optional<RankGraphs::Part>& part = which == 0 ? rank.half : which == 1 ? rank.other_half : rank.all;
+      std::optional<GraphPart>& part = which == 0 ? rank.half : which == 1 ? rank.other_half : rank.all;
       if (!part) part.emplace();
       function(row, rank, *part);
     }
@@ -224,7 +224,7 @@ std::string why_not_alike(const RankGraphs& rank) {
     return fmt::format("{} of the {} steps of rank {} do their work in one order: half of them is needed", rank.alike,
                        rank.steps, rank.rank);
   const Replayed built = replay(rank.half->graph);
-  const RankGraphs::Part &half = *rank.half, &other = *rank.other_half;
+  const GraphPart &half = *rank.half, &other = *rank.other_half;
   const double step = other.step_ns;
   const auto by_chance = [step](double a, double b) {
     return std::min(kErrors * std::sqrt(a * a + b * b), kMostByChance * step);

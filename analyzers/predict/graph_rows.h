@@ -32,20 +32,22 @@ class GraphRows {
   std::map<NameId, bool> sorts_;
 };
 
+// One half of its steps, or all of them.
+struct GraphPart {
+  StepGraph graph;       // of the steps that are alike
+  double step_ns = 0;    // typical length of these steps, as observed
+  ClassTimes classes{};  // the same of each class
+  ClassTimes errors{};   // standard errors of these
+  double spread_ns = 0;  // standard error of step_ns
+};
+
 // What one rank told.
 struct RankGraphs {
   int rank = 0;
   std::int64_t steps = 0, alike = 0;  // observed; of the most frequent shape
   bool on_device = false, framework_syncs = false;
   double sort_ns = 0;
-  struct Part {
-    StepGraph graph;       // of the steps that are alike
-    double step_ns = 0;    // typical length of these steps, as observed
-    ClassTimes classes{};  // the same of each class
-    ClassTimes errors{};   // standard errors of these
-    double spread_ns = 0;  // standard error of step_ns
-  };
-  std::optional<Part> half, other_half, all;
+  std::optional<GraphPart> half, other_half, all;
 };
 std::vector<RankGraphs> read_graphs(const Summary& summary);
 

@@ -83,6 +83,7 @@ class Workshop {
   }
 
   Remedy fp16_hook() const {
+    if (job_.ranks < 2) return not_applicable("fp16_hook", "one rank");
     if (job_.compression == "fp16" || job_.compression == "bf16")
       return not_applicable("fp16_hook", "gradients travel in 16 bits already");
     const auto cast = load("cast16");

@@ -38,7 +38,7 @@ std::optional<Saving> saving_by(const std::string& name, const Situation& situat
 
 std::optional<Saving> saving_of(const Rule& rule, const Situation& situation) {
   for (const std::string& name : rule.saves)
-    if (const auto saving = saving_by(name, situation)) return saving;
+    if (auto saving = saving_by(name, situation)) return saving;
   return std::nullopt;
 }
 

@@ -1,6 +1,7 @@
 // From observed steps to predictions: graphs that replay exactly, the gate, remedies with a known answer, and caps.
 #include <doctest/doctest.h>
 
+#include "analyzers/analyzers.h"
 #include "analyzers/predict/draws.h"
 #include "analyzers/predict/edits.h"
 #include "analyzers/predict/graph_rows.h"
@@ -137,6 +138,41 @@ TEST_CASE("steps that do not predict each other: nothing is predicted, and the r
   CHECK(fact(found, "whatif") == "disabled");
   CHECK(fact(found, "whatif.why").find("off the other half") != std::string::npos);
   CHECK_FALSE(found.series.contains("whatif"));
+}
+
+TEST_CASE("planted edits: the graph of one job, edited, is as long as the other job") {
+  const auto graph_of_rank = [](const std::string& text) {
+    Summary summary;
+    for (const RankTimeline& rank : test::timelines(text)) make_step_pass()->summarise(rank, on_fabric(), summary);
+    return read_graphs(summary).at(0).all->graph;
+  };
+  const StepGraph plain = graph_of_rank(topk_hook(0));
+  CHECK(replay(plain).step_ns == doctest::Approx(100e6));
+  // Each hook sleeps 5 ms longer: both delay backward, and the last gather is exposed as before.
+  StepGraph sleeping = plain;
+  for (std::size_t i = 0; i < sleeping.stages.size(); ++i)
+    if (sleeping.stages[i].anchor.kind == AnchorKind::issue) sleeping.at(i, StepClass::compress) += 5e6;
+  const StepGraph slept = graph_of_rank(
+      "process host=n pid=100 clean=1\nfact rank=0 world_size=2 device=cpu framework=ddp ddp.gradient_bytes=8000000 "
+      "hook.kind=custom hook.name=topk\n" +
+      repeat_step(20, 110000,
+                  "range forward @0..@20000\n"
+                  "range backward @20000..@80000 compute_end_us=@70000\n"
+                  "range compress @35000..@45000 name=topk hook=1 bytes=4000000\n"
+                  "collective all_gather @45000..@50000 bytes=160000 elements=20000 dtype=int64 group=w hook=1\n"
+                  "range compress @60000..@70000 name=topk hook=1 bytes=4000000\n"
+                  "collective all_gather @70000..@80000 bytes=160000 elements=20000 dtype=int64 group=w hook=1\n"
+                  "range optimizer @100000..@110000"));
+  CHECK(replay(slept).step_ns == doctest::Approx(110e6));
+  CHECK(replay(sleeping).step_ns == doctest::Approx(replay(slept).step_ns));
+  // Without its last collective nothing is exposed: the first one ends behind backward.
+  StepGraph removed = plain;
+  removed.exchanges[1].transfer_ns = 0;
+  CHECK(replay(removed).step_ns == doctest::Approx(90e6));
+  // Both buckets as one, behind the last hook: its price on this fabric and what the price did not explain.
+  const auto one = merged(plain, 2, *on_fabric().fabric, Draw{});
+  REQUIRE(one);
+  CHECK(replay(*one).step_ns == doctest::Approx(90e6 + 5e6 + 10e6));
 }
 
 TEST_CASE("the framework's own buckets, which nobody sees, take the time that explains the wait") {
