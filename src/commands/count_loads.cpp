@@ -87,7 +87,8 @@ void LoadCounters::add_metrics(Report& report, const BenchPlan& plan, const Benc
     const auto cycles = median_of(*row, kCycles), instructions = median_of(*row, kInstructions);
     const auto misses = median_of(*row, kMisses), stalls = median_of(*row, kStalls);
     const auto add = [&, &algorithm = algorithm, row = row](const char* name, double value) {
-      Metric metric{.name = "load." + algorithm + "." + plan.device + "." + name, .value = value, .n = row->ms().n};
+      Metric metric{
+          .name = "load." + algorithm + "." + plan.library->device() + "." + name, .value = value, .n = row->ms().n};
       metric.source = "hardware counters";
       report.metrics.push_back(std::move(metric));
     };
@@ -106,8 +107,8 @@ void LoadCounters::add_to(Report& report, const BenchPlan& plan, const BenchResu
   for (const auto& [key, sample] : samples_) {
     const auto& [algorithm, elements, half, counter] = key;
     const Spread seen = *spread(sample.values);
-    series.rows.push_back({algorithm, plan.device, elements, std::string(word_of(half)), counter, seen.p10, seen.p50,
-                           seen.p90, seen.n, sample.least_running});
+    series.rows.push_back({algorithm, plan.library->device(), elements, std::string(word_of(half)), counter, seen.p10,
+                           seen.p50, seen.p90, seen.n, sample.least_running});
   }
   report.series["load_counters"] = std::move(series);
   add_metrics(report, plan, result);

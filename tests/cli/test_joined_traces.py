@@ -61,6 +61,8 @@ class JoinedTraces(doctor.TestCase):
         self.assertLess(self.value(report, "clock.residual_us", "all"), 1)
         self.assertLate(report, 1)
         self.assertAlmostEqual(39.5, self.value(report, "straggler.late_ms", "rank:1"), places=2)
+        # Every rank's step would be shorter by what the others wait for it: not by the mean over it and them.
+        self.assertAlmostEqual(38.5, self.value(report, "predict.no_straggler.saved_ms", "all"), delta=1)
         first = (self.folder / "report.json").read_bytes()
         self.analyze(traces, "--threads", "2")
         self.assertEqual(first, (self.folder / "report.json").read_bytes())

@@ -21,7 +21,7 @@ class TestCase(doctor.TestCase):
     def recording(self, sample):
         """Unpacks the stored recording of a sample."""
         with tarfile.open(RECORDINGS / f"{sample}.tar.xz") as archive:
-            archive.extractall(self.folder, filter="data")
+            archive.extractall(self.folder)
         return next(path.parent for path in self.folder.rglob("recording.json"))
 
     def fabric(self, gbytes_per_s, start_us=150.0):

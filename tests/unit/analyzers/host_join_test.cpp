@@ -64,6 +64,7 @@ class Doctor {
 const std::string kGpuJob =
     "process host=n pid=100 clean=1\nfact rank=0 world_size=1 device=cuda\n" +
     test::repeat_step(kSteps, kStepUs,
+                      "range backward @0..@5000\n"
                       "kernel gemm @0..@50000 stream=7 source=cupti\n"
                       "collective all_reduce @40000..@70000 stream=9 source=cupti bytes=4000\n"
                       "host_sync cudaStreamSynchronize @70000..@75000 source=cupti");
@@ -76,9 +77,8 @@ Conclusions analyze(Trace trace, const std::string& events = job(0)) {
   trace(doctor);
   std::vector<RankTimeline> ranks = builder.build();
   REQUIRE(ranks.size() == 1);
-  for (LaneInfo& lane : ranks[0].lanes) lane.tid = kTraining;
-  if (ranks[0].lanes.empty() && ranks[0].training_lane)
-    ranks[0].lanes.push_back({*ranks[0].training_lane, kTraining, ""});
+  std::erase_if(ranks[0].lanes, [&](const LaneInfo& lane) { return lane.id == ranks[0].training_lane; });
+  if (ranks[0].training_lane) ranks[0].lanes.push_back({*ranks[0].training_lane, kTraining, ""});
   Inputs inputs;
   Summary all;
   const auto analyzers = test::analyzers_in_order();

@@ -49,7 +49,7 @@ TEST_CASE("one size: medians with their spread; a decoder is told by its decompr
   CHECK(report.verdict.text == "2 loads do what they say: 1 checks passed.");
   CHECK(bench_status(result) == exit_status::kDone);
 
-  const std::vector<LoadProfile> profiles = load_profiles({.ranks = 2}, result);
+  const std::vector<LoadProfile> profiles = load_profiles({.library = &cpu_load_library(), .ranks = 2}, result);
   REQUIRE(profiles.size() == 2);
   CHECK(profiles[1].algorithm == "scatter");
   CHECK(profiles[1].elements == 1'000'000);

@@ -11,7 +11,7 @@ using namespace gradsync;
 namespace {
 
 BenchPlan small_plan() {
-  BenchPlan plan{.sizes = {{70'000, 1}}, .repeats = 3};
+  BenchPlan plan{.sizes = {{70'000, 1}}, .library = &cpu_load_library(), .repeats = 3};
   for (const LoadEntry& entry : cpu_loads())
     if (entry.algorithm == "scatter") plan.loads.push_back(entry);
   plan.options.threads = 2;
