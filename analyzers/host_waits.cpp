@@ -56,9 +56,8 @@ HostWaits::HostWaits(const RankTimeline& rank) : rank_(rank), windows_(host_wind
   }
   for (const Event& event : rank.host_events)
     if (is_wait(event)) longest_ = std::max(longest_, event.duration());
-  all_traced_ = std::all_of(rank.steps.begin(), rank.steps.end(), [this](const StepSpan& step) {
-    return !step.plain() || holds(windows_, step.interval());
-  });
+  all_traced_ = std::all_of(rank.steps.begin(), rank.steps.end(),
+                            [this](const StepSpan& step) { return !step.plain() || holds(windows_, step.interval()); });
   for (const LaneInfo& lane : rank.lanes)
     if (rank.training_lane && lane.id == *rank.training_lane) training_tid_ = lane.tid;
 }

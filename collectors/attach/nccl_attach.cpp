@@ -115,7 +115,7 @@ std::string why_ranges_lack_sizes(const CollectorContext& context, const Environ
   Environment unrecorded = environment;  // the question is no process of the job
   unrecorded.erase("GSD_RECORDING");
   return run_quietly({{program, "-c", kAskInterpreter}, unrecorded}).ends_with(" 16") ? "its NCCL is older than 2.16"
-                                                                                    : "";
+                                                                                      : "";
 }
 
 }  // namespace gradsync

@@ -35,16 +35,16 @@ constexpr Words<Phase, 7> kPhases{{{Phase::none, "none"},
                                    {Phase::decompress, "decompress"}}};
 
 constexpr Words<Source, 11> kSources{{{Source::unknown, "unknown"},
-                                     {Source::torch_hook, "torch_hook"},
-                                     {Source::nvtx, "nvtx"},
-                                     {Source::nccl_nvtx, "nccl_nvtx"},
-                                     {Source::profiler, "profiler"},
-                                     {Source::cupti, "cupti"},
-                                     {Source::host, "host"},
-                                     {Source::doctor, "doctor"},
-                                     {Source::ddp_logger, "ddp_logger"},
-                                     {Source::nccl_wrapper, "nccl_wrapper"},
-                                     {Source::nccl_plugin, "nccl_plugin"}}};
+                                      {Source::torch_hook, "torch_hook"},
+                                      {Source::nvtx, "nvtx"},
+                                      {Source::nccl_nvtx, "nccl_nvtx"},
+                                      {Source::profiler, "profiler"},
+                                      {Source::cupti, "cupti"},
+                                      {Source::host, "host"},
+                                      {Source::doctor, "doctor"},
+                                      {Source::ddp_logger, "ddp_logger"},
+                                      {Source::nccl_wrapper, "nccl_wrapper"},
+                                      {Source::nccl_plugin, "nccl_plugin"}}};
 
 template <class Enum, std::size_t N>
 std::string_view word_of(const Words<Enum, N>& words, Enum value) {

@@ -61,13 +61,12 @@ class Doctor {
 
 //   0            40000     50000     70000 sync 75000       100000
 //   gemm         all_reduce beside it, then alone  nothing
-const std::string kGpuJob =
-    "process host=n pid=100 clean=1\nfact rank=0 world_size=1 device=cuda\n" +
-    test::repeat_step(kSteps, kStepUs,
-                      "range backward @0..@5000\n"
-                      "kernel gemm @0..@50000 stream=7 source=cupti\n"
-                      "collective all_reduce @40000..@70000 stream=9 source=cupti bytes=4000\n"
-                      "host_sync cudaStreamSynchronize @70000..@75000 source=cupti");
+const std::string kGpuJob = "process host=n pid=100 clean=1\nfact rank=0 world_size=1 device=cuda\n" +
+                            test::repeat_step(kSteps, kStepUs,
+                                              "range backward @0..@5000\n"
+                                              "kernel gemm @0..@50000 stream=7 source=cupti\n"
+                                              "collective all_reduce @40000..@70000 stream=9 source=cupti bytes=4000\n"
+                                              "host_sync cudaStreamSynchronize @70000..@75000 source=cupti");
 
 template <class Trace>
 Conclusions analyze(Trace trace, const std::string& events = job(0)) {
