@@ -52,7 +52,7 @@ class GraphBuilder {
     const RankTimeline::Range range = rank_.beginning_in(step_.interval());
     for (std::size_t i = range.first; i < range.last; ++i) {
       const Event& event = rank_.events[i];
-      index_of_[&event] = i;
+      if (event.kind == Kind::collective) index_of_[&event] = i;
       if (event.kind != Kind::range || event.phase != Phase::compress || event.source != Source::torch_hook) continue;
       if (!event.has(kFlagInHook) || event.bytes <= 0) continue;
       hooks_.push_back({event.start, event.end});
