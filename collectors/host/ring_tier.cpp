@@ -4,6 +4,7 @@
 #include <system_error>
 #include <thread>
 
+#include "collectors/host/perf_pages.h"
 #include "collectors/host/perf_ring.h"
 #include "collectors/host/sched_account.h"
 #include "collectors/host/ticker.h"
@@ -200,8 +201,7 @@ Result<std::unique_ptr<TraceTier>> open_ring_tier(const TierSetting& setting, Jo
 std::optional<Error> probe_ring_tier(const std::filesystem::path& root) {
   const Result<TraceDecoder> decoder = decoder_of(root);
   if (!decoder) return decoder.error();
-  const std::vector<int> cpus = online_cpus(root);
-  const Result<PerfRing> ring = PerfRing::open(cpus.empty() ? 0 : cpus.front(), decoder->event_ids());
+  const Result<PerfRing> ring = PerfRing::open(cpus_online(root).front(), decoder->event_ids());
   return ring ? std::nullopt : std::optional(ring.error());
 }
 

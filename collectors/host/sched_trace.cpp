@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "collectors/host/perf_pages.h"
 #include "collectors/host/ticker.h"
 #include "src/base/text.h"
 #include "src/hosttext/numbers.h"
@@ -47,23 +48,6 @@ std::optional<Error> numbers_differ(const fs::path& root) {
 
 }  // namespace
 
-// "0-3,8"
-std::vector<int> online_cpus(const std::filesystem::path& root) {
-  std::vector<int> cpus;
-  const Result<std::string> text = read_file(root / "sys/devices/system/cpu/online", 65536);
-  std::string_view rest = text ? trim(*text) : std::string_view("0");
-  while (!rest.empty()) {
-    const std::string_view part = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(part.size() + 1, rest.size()));
-    const std::size_t dash = part.find('-');
-    const auto first = parse_unsigned(part.substr(0, dash));
-    const auto last = dash == std::string_view::npos ? first : parse_unsigned(part.substr(dash + 1));
-    if (!first || !last || *last > 16384) continue;
-    for (std::uint64_t cpu = *first; cpu <= *last; ++cpu) cpus.push_back(static_cast<int>(cpu));
-  }
-  return cpus;
-}
-
 double TraceCoverage::percent() const {
   return counted == 0 ? 100 : 100 * static_cast<double>(seen + lost) / static_cast<double>(counted);
 }
@@ -81,7 +65,7 @@ SchedTrace::SchedTrace(const TraceOptions& options)
 Result<std::unique_ptr<SchedTrace>> SchedTrace::open(const TraceOptions& options) {
   if (options.ancestor != 0)
     if (const std::optional<Error> error = numbers_differ(options.root)) return *error;
-  TierSetting setting{options.root, online_cpus(options.root), 0, options.subject, options.ring_bytes};
+  TierSetting setting{options.root, cpus_online(options.root), 0, options.subject, options.ring_bytes};
   if (const Result<std::string> text = read_file(options.root / "proc/self/timens_offsets", 4096))
     setting.clock_offset = parse_monotonic_offset(*text);
   std::unique_ptr<SchedTrace> trace(new SchedTrace(options));

@@ -87,9 +87,6 @@ class TraceTier {
   virtual std::int64_t held_dropped() const = 0;
 };
 
-// The online CPUs below a root.
-std::vector<int> online_cpus(const std::filesystem::path& root);
-
 // Tier A; an error where this build, this kernel or this user cannot. probe: the same at a tenth of the cost, but that
 // the kernel may still refuse the program.
 Result<std::unique_ptr<TraceTier>> open_bpf_tier(const TierSetting& setting, const JobThreads& job);
