@@ -17,21 +17,22 @@ namespace {
 
 constexpr double kLargeBytes = 64 << 20;  // bandwidth has settled: what is left of the start-up is small
 
-// Those of the contract, and what ran beside.
+// Those of the contract, what ran beside, and the median of the same calls replayed from a graph.
 const std::vector<std::string>& columns() {
   static const std::vector<std::string> all = [] {
-    std::vector<std::string> with_load = kSweepColumns;
-    with_load.emplace_back("load");
-    return with_load;
+    std::vector<std::string> of_live = kSweepColumns;
+    of_live.insert(of_live.end(), {"load", "graph_us"});
+    return of_live;
   }();
   return all;
 }
 
 Cell whole(double value) { return std::isfinite(value) ? Cell(static_cast<std::int64_t>(value)) : Cell(kNotMeasured); }
 
-// Elements and wrong results of a live sweep, by size, type and load.
+// What the samples of a live sweep tell besides their times, by size, type and load.
 struct CallTotals {
   double count = kNotMeasured, wrong = kNotMeasured;
+  std::vector<double> graph_us;
 };
 using CallKey = std::tuple<double, std::string, std::string>;
 
@@ -44,6 +45,7 @@ std::map<CallKey, CallTotals> totals_of(const Series& samples) {
     if (const auto count = table.number(row, "count")) total.count = *count;
     if (const auto wrong = table.number(row, "wrong"))
       total.wrong = (std::isfinite(total.wrong) ? total.wrong : 0) + *wrong;
+    if (const auto us = table.number(row, "graph_us")) total.graph_us.push_back(*us);
   }
   return totals;
 }
@@ -66,7 +68,8 @@ std::vector<Cell> live_row(const FabricCurve& curve, const SizeSample& size, con
           std::string(),
           curve.source,
           whole(curve.ranks),
-          curve.load};
+          curve.load,
+          median(total.graph_us).value_or(kNotMeasured)};
 }
 
 // Rows of logs first, then those of the live sweep, whose earlier rows (of a saved report) are made anew.

@@ -1,4 +1,4 @@
-// Columns of the series sweep.<op>, in the order of the contract (docs/metrics.md). A live sweep's table ends with `load`.
+// Columns of the series sweep.<op>, in the order of the contract (docs/metrics.md). A live sweep's table ends with `load` and `graph_us`.
 #pragma once
 
 #include <string>

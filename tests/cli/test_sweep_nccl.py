@@ -52,6 +52,10 @@ class NcclSweep(unittest.TestCase):
         self.assertEqual(set(bytes for _, bytes in choices), {4096 << i for i in range(6)})
         self.assertIn("tuning-cliff", [one["rule"] for one in report["findings"] if one["state"] == "fired"])
         self.assertIn("where NCCL switches from RING/LL to RING/SIMPLE", " ".join(text.split()))
+        [table] = [one for one in report["series"] if one["name"] == "sweep.all_reduce"]
+        replayed = [row[table["columns"].index("graph_us")] for row in table["rows"]]
+        self.assertTrue(all(us > 0 for us in replayed), replayed)
+        self.assertRegex(text, r"time +graph +p99")
 
     def test_ranks_of_a_launcher_ask_as_well(self):
         place = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}

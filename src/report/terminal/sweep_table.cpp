@@ -30,15 +30,16 @@ struct Column {
   int first_to_go = 0;  // the higher, the sooner it makes room; 0: stays
 };
 
-constexpr std::array<Column, 10> kColumns{{{"bytes", "size", "(B)", Look::bytes, 11, 0},
-                                           {"count", "count", "(elements)", Look::count, 11, 8},
-                                           {"type", "type", "", Look::word, 7, 7},
+constexpr std::array<Column, 11> kColumns{{{"bytes", "size", "(B)", Look::bytes, 11, 0},
+                                           {"count", "count", "(elements)", Look::count, 11, 9},
+                                           {"type", "type", "", Look::word, 7, 8},
                                            {"place", "place", "", Look::word, 6, 2},
                                            {"p50_us", "time", "(µs)", Look::microseconds, 9, 0},
+                                           {"graph_us", "graph", "(µs)", Look::microseconds, 9, 5},
                                            {"p99_us", "p99", "(µs)", Look::microseconds, 9, 4},
-                                           {"algbw_gbytes_per_s", "algbw", "(GB/s)", Look::bandwidth, 8, 6},
+                                           {"algbw_gbytes_per_s", "algbw", "(GB/s)", Look::bandwidth, 8, 7},
                                            {"busbw_gbytes_per_s", "busbw", "(GB/s)", Look::bandwidth, 8, 1},
-                                           {"startup_share_percent", "start-up", "(%)", Look::percent, 9, 5},
+                                           {"startup_share_percent", "start-up", "(%)", Look::percent, 9, 6},
                                            {"wrong", "#wrong", "", Look::count, 7, 3}}};
 constexpr std::string_view kUnknown = "-";
 constexpr int kIndent = 1;
