@@ -1,6 +1,7 @@
 // Finding steps when a hook told them, and when nobody did.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <regex>
 
@@ -63,13 +64,17 @@ std::vector<StepSpan> repeated_steps(const RankTimeline& rank) {
     if ((event.kind == Kind::range || event.kind == Kind::kernel || event.kind == Kind::collective) &&
         event.name != NameId::none)
       occurrences[event.name].push_back(event.start);
-  const Nanoseconds recorded = rank.last_time() - rank.first_time();
+  // From the earlier to the later: damaged stamps may lie further apart than a Nanoseconds holds.
+  const auto between = [](Nanoseconds from, Nanoseconds to) {
+    return static_cast<double>(static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from));
+  };
+  const double recorded = between(rank.first_time(), rank.last_time());
   const Rhythm* best = nullptr;
   std::vector<Rhythm> rhythms;
   for (auto& [name, starts] : occurrences) {
-    if (starts.size() < 5 || 4 * (starts.back() - starts.front()) < recorded) continue;
+    if (starts.size() < 5 || 4 * between(starts.front(), starts.back()) < recorded) continue;
     std::vector<double> gaps;
-    for (std::size_t i = 1; i < starts.size(); ++i) gaps.push_back(static_cast<double>(starts[i] - starts[i - 1]));
+    for (std::size_t i = 1; i < starts.size(); ++i) gaps.push_back(between(starts[i - 1], starts[i]));
     const double typical = *median(gaps);
     if (typical <= 0) continue;
     double deviation = 0;
