@@ -73,8 +73,11 @@ std::string spread_text(const Metric& metric) {
 std::string saving_text(const Saving& saving) {
   if (!std::isfinite(saving.p50)) return "";
   if (saving.kind == SavingKind::bound) return "at most " + format_value(saving.p50, saving.unit);
-  std::string text = fmt::format("{}{} {}", saving.p50 < 0 ? "+" : "−", format_value(std::abs(saving.p50), saving.unit),
-                                 to_string(saving.kind));
+  std::string text = fmt::format("{}{} {}",
+                                 saving.p50 == 0  ? ""
+                                 : saving.p50 < 0 ? "+"
+                                                  : "−",
+                                 format_value(std::abs(saving.p50), saving.unit), to_string(saving.kind));
   if (std::isfinite(saving.p05) && std::isfinite(saving.p95))
     text += fmt::format(" ({} … {})", bare_value(saving.p05, saving.unit), bare_value(saving.p95, saving.unit));
   if (saving.probability) text += fmt::format(", probability {}", format_percent(*saving.probability * 100));
