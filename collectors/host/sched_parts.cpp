@@ -170,10 +170,14 @@ void add_sched_parts(const SchedTrace& trace, RecordingParts& parts) {
 }
 
 void write_held_up(const SchedTrace& trace, EventSink& events) {
-  if (!refusal(trace).empty()) return;
+  if (refusal(trace).empty()) write_stretches(trace.held_up(), "sched_trace", trace.windows(), events);
+}
+
+void write_stretches(const std::vector<HeldUp>& stretches, std::string_view trace,
+                     const std::vector<std::pair<Nanoseconds, Nanoseconds>>& windows, EventSink& events) {
   Event event;
   event.source = Source::host;
-  for (const HeldUp& held : trace.held_up()) {
+  for (const HeldUp& held : stretches) {
     event.kind = held.kind;
     event.name = events.intern(held.thread);
     event.group = events.intern(held.by);
@@ -187,8 +191,8 @@ void write_held_up(const SchedTrace& trace, EventSink& events) {
   Event window;
   window.kind = Kind::window;
   window.source = Source::host;
-  window.name = events.intern("sched_trace");
-  for (const auto& [start, end] : trace.windows()) {
+  window.name = events.intern(trace);
+  for (const auto& [start, end] : windows) {
     window.start = start;
     window.end = end;
     events.event(window);

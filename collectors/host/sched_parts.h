@@ -2,6 +2,10 @@
 // the stretches in which threads of the job were held up.
 #pragma once
 
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include "collectors/host/sched_trace.h"
 #include "src/model/collector.h"
 
@@ -18,5 +22,9 @@ void add_irq_parts(const SchedTrace& trace, RecordingParts& parts);
 void add_sched_parts(const SchedTrace& trace, RecordingParts& parts);
 // Nothing when coverage or losses forbid the join.
 void write_held_up(const SchedTrace& trace, EventSink& events);
+
+// The stretches, and when they were watched for: windows of the name `trace` (docs/events.md).
+void write_stretches(const std::vector<HeldUp>& stretches, std::string_view trace,
+                     const std::vector<std::pair<Nanoseconds, Nanoseconds>>& windows, EventSink& events);
 
 }  // namespace gradsync

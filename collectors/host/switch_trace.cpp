@@ -10,6 +10,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "collectors/host/sched_parts.h"
 #include "collectors/host/ticker.h"
 #include "src/hosttext/proc_system.h"
 
@@ -167,26 +168,7 @@ void write_switches(const SwitchTrace& trace, EventSink& events) {
   constexpr double kMostLost = 0.01;
   const auto lost = static_cast<double>(trace.lost()) + static_cast<double>(trace.account().dropped());
   if (lost > kMostLost * static_cast<double>(trace.records())) return;
-  Event event;
-  event.kind = Kind::sched_wait;
-  event.source = Source::host;
-  for (const HeldUp& held : trace.account().held_up()) {
-    event.name = events.intern(held.thread);
-    event.group = events.intern(held.by);
-    event.sequence = static_cast<std::uint32_t>(held.tid);
-    event.bytes = held.pid;
-    event.correlation = static_cast<std::uint64_t>(held.cpu) + 1;
-    event.start = held.start;
-    event.end = held.end;
-    events.event(event);
-  }
-  Event window;
-  window.kind = Kind::window;
-  window.source = Source::host;
-  window.name = events.intern("switch_records");
-  window.start = trace.window().first;
-  window.end = trace.window().second;
-  events.event(window);
+  write_stretches(trace.account().held_up(), "switch_records", {trace.window()}, events);
 }
 
 }  // namespace gradsync
