@@ -145,8 +145,11 @@ class SweepCommand final : public Command {
   int measure(const RuleSet& rules) {
     for (const std::int64_t bytes : job_sizes_) words_.sizes.push_back(std::to_string(bytes));
     if (once_) words_.repeats = 1;
-    if (loads_.empty() && words_.ranks > 0) loads_ = saved_loads({host_name()});
-    if (!loads_.empty() && op_->count() == 0) words_.operations.emplace_back("all_gather");  // how Top-K travels
+    // What each host of a launcher's ranks has kept may differ: there only loads that all were given add an operation.
+    const bool alike = !loads_.empty() || words_.ranks > 0;
+    if (loads_.empty()) loads_ = saved_loads({host_name()});
+    if (alike && !loads_.empty() && op_->count() == 0)
+      words_.operations.emplace_back("all_gather");  // how Top-K travels
     Result<SweepTask> task = sweep_task(words_);
     if (!task) return print_error(task.error());
     std::unique_ptr<BackgroundLoad> load;
