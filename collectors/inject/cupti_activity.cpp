@@ -33,6 +33,7 @@ constexpr int64_t kUnsteppedAfterNs = 10 * kSecondNs, kUnsteppedForNs = 5 * kSec
 struct Collector {
   Session session;
   Plan plan;
+  Calls calls;
   Stage stage;
   uint32_t process;
   uint32_t changing;  // 1 = a thread opens or closes
@@ -116,7 +117,7 @@ void open() {
   g_collector.opened_ns = spool::now();
   g_collector.requests_before = g_reader.requests();
   g_collector.overhead_before = g_reader.overhead_ns();
-  if (const Status status = g_collector.session.enable(Reader::requested, Reader::completed, g_collector.plan.watch)) {
+  if (const Status status = g_collector.session.enable(Reader::requested, Reader::completed, g_collector.plan.watch, g_collector.calls)) {
     snprintf(g_collector.why, sizeof g_collector.why, "unavailable: CUPTI answers %d%s", status,
              status == Statuses::several_subscribers       ? ", another profiler holds it"
              : status == Statuses::insufficient_privileges ? ", profiling is reserved to the administrator"
@@ -271,6 +272,7 @@ void begin() {
   if (g_collector.process != 0) return;  // again, or in a child whose parent had CUDA: it cannot use it
   g_collector.process = spool::process_id();
   g_collector.plan = plan;
+  g_collector.calls = parse_calls(secure_getenv("GSD_CUPTI_CALLS"));
   prepare();
   spool::store_release(&spool::g_step_listener, &at_step);
   atexit(finish);

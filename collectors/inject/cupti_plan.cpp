@@ -30,6 +30,11 @@ Plan parse_plan(const char* text) {
   return end == nullptr || *end != 0 || plan.last <= plan.first ? never : plan;
 }
 
+Calls parse_calls(const char* text) {
+  if (text != nullptr && strcmp(text, "none") == 0) return Calls::none;
+  return text != nullptr && strcmp(text, "all") == 0 ? Calls::all : Calls::known;
+}
+
 bool watches(const Plan& plan, uint32_t step) {
   switch (plan.watch) {
     case Watch::always:

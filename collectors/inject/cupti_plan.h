@@ -1,4 +1,5 @@
-// In which steps the device is watched. Pure; all ranks count the same steps, so they agree without talking.
+// In which steps the device is watched, and which calls of the host then. Pure; all ranks count the same steps, so they
+// agree without talking.
 #pragma once
 
 #include <stdint.h>
@@ -17,10 +18,20 @@ struct Plan {
   uint32_t first, last;  // of a range: first <= step < last
 };
 
+// The calls that are recorded besides what the device did. Each costs the thread that calls.
+enum class Calls : uint8_t {
+  known,  // launches and waits: what a report needs
+  none,
+  all,  // of the runtime and the driver
+};
+
 constexpr uint32_t kWindowSteps = 10;
 
 // "windows", "all", "A:B"; anything else is never.
 Plan parse_plan(const char* text);
+
+// "none", "all"; anything else is known.
+Calls parse_calls(const char* text);
 
 bool watches(const Plan& plan, uint32_t step);
 

@@ -21,7 +21,7 @@ void Session::choose_clock() {
   stamps_monotonic_ = call.register_timestamp_callback(monotonic_ns) == Statuses::success;
 }
 
-Status Session::enable(BufferRequested requested, BufferCompleted completed, Watch watch) {
+Status Session::enable(BufferRequested requested, BufferCompleted completed, Watch watch, Calls calls) {
   const Functions& call = library_.call;
   if (call.set_thread_id_type != nullptr && call.get_thread_id_type != nullptr) {
     thread_ids_before_ = ThreadIdType::posix;
@@ -44,14 +44,15 @@ Status Session::enable(BufferRequested requested, BufferCompleted completed, Wat
   // With it a graph is one record, and the kernels inside are none: for a whole run, not for a few steps.
   if (watch == Watch::always && call.enable(ActivityKind::graph_trace) == Statuses::success)
     enabled_[enabled_count_++] = ActivityKind::graph_trace;
-  status = enable_calls();
+  status = enable_calls(calls);
   if (status != Statuses::success) disable();
   return status;
 }
 
-Status Session::enable_calls() {
+Status Session::enable_calls(Calls calls) {
+  if (calls == Calls::none) return Statuses::success;
   const Functions& call = library_.call;
-  by_call_ = call.enable_runtime_call != nullptr && call.enable_driver_call != nullptr;
+  by_call_ = calls == Calls::known && call.enable_runtime_call != nullptr && call.enable_driver_call != nullptr;
   for (uint32_t i = 0; by_call_ && i < call_count(); ++i) {
     const KnownCall& known = known_calls()[i];
     auto* enable = known.api == Api::runtime ? call.enable_runtime_call : call.enable_driver_call;

@@ -17,7 +17,7 @@ class Session {
   bool stamps_monotonic() const { return stamps_monotonic_; }
 
   // Starts recording. The answer of the first call that failed; what did start is stopped again then.
-  Status enable(BufferRequested requested, BufferCompleted completed, Watch watch);
+  Status enable(BufferRequested requested, BufferCompleted completed, Watch watch, Calls calls);
   void disable();
 
   void flush(uint32_t flag) { library_.call.flush_all(flag); }
@@ -30,7 +30,7 @@ class Session {
   const Library& library() const { return library_; }
 
  private:
-  Status enable_calls();
+  Status enable_calls(Calls calls);
   void disable_calls();
 
   Library library_;

@@ -134,6 +134,17 @@ class Records(Case):
                     self.assertGreater(window.attributes["cost_ns"], 0)
                     self.assertGreaterEqual(window.attributes["overhead_ns"], 10 * 50000)  # ten records of it
 
+    def test_the_calls_that_are_recorded(self):
+        for calls, of_each_step in (("none", 0), ("all", 3), ("known", 3), ("", 3)):
+            with self.subTest(calls):
+                self.setUp()
+                self.client("steps", GSD_CUPTI_CALLS=calls)
+                spool = self.only_spool()
+                self.assertEqual(len(self.named(spool, GEMM, "kernel")), 10)
+                names = ("cudaLaunchKernel", "cuLaunchKernelEx", "cudaStreamSynchronize")
+                found = [event for event in spool.events if event.name in names]
+                self.assertEqual(len(found), 10 * of_each_step)
+
     def test_the_clock_is_ours_or_measured(self):
         for framework, clock in ((None, "CLOCK_MONOTONIC"), (PROGRAMS / "libtorch_cpu.so", "measured offset")):
             with self.subTest(clock):

@@ -214,3 +214,10 @@ TEST_CASE("which steps are watched") {
     for (const uint32_t step : one.no) CHECK_FALSE(watches(plan, step));
   }
 }
+
+TEST_CASE("which calls of the host are recorded") {
+  CHECK(parse_calls("none") == Calls::none);
+  CHECK(parse_calls("all") == Calls::all);
+  for (const char* text : {"known", "", "None"}) CHECK(parse_calls(text) == Calls::known);
+  CHECK(parse_calls(nullptr) == Calls::known);
+}
