@@ -117,7 +117,8 @@ void open() {
   g_collector.opened_ns = spool::now();
   g_collector.requests_before = g_reader.requests();
   g_collector.overhead_before = g_reader.overhead_ns();
-  if (const Status status = g_collector.session.enable(Reader::requested, Reader::completed, g_collector.plan.watch, g_collector.calls)) {
+  if (const Status status =
+          g_collector.session.enable(Reader::requested, Reader::completed, g_collector.plan.watch, g_collector.calls)) {
     snprintf(g_collector.why, sizeof g_collector.why, "unavailable: CUPTI answers %d%s", status,
              status == Statuses::several_subscribers       ? ", another profiler holds it"
              : status == Statuses::insufficient_privileges ? ", profiling is reserved to the administrator"
