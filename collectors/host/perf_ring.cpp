@@ -31,7 +31,8 @@ perf_event_attr tracepoint(std::uint64_t id) {
 }  // namespace
 
 Error perf_error(int error, int cpu) {
-  return perf_refusal("cannot trace the scheduler on CPU", std::to_string(cpu), error);
+  constexpr int kOpenToAllAt = -1;  // payloads of tracepoints, of whole CPUs
+  return perf_refusal("cannot trace the scheduler on CPU", std::to_string(cpu), error, kOpenToAllAt);
 }
 
 Result<PerfRing> PerfRing::open(int cpu, const std::vector<std::uint64_t>& events) {
@@ -49,7 +50,7 @@ Result<PerfRing> PerfRing::open(int cpu, const std::vector<std::uint64_t>& event
     ring.events_.push_back(std::move(event));
     if (ring.pages_) continue;
     std::optional<PerfPages> pages = PerfPages::map(ring.poll_fd(), kBytes);
-    if (!pages) return perf_error(errno, cpu);
+    if (!pages) return pages_refusal("cannot trace the scheduler on CPU", std::to_string(cpu), errno);
     ring.pages_.emplace(std::move(*pages));
   }
   return ring;
