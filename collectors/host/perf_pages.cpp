@@ -97,6 +97,12 @@ std::optional<PerfPages> PerfPages::map(int fd, std::size_t bytes) {
   return pages == MAP_FAILED ? std::nullopt : std::optional(PerfPages(pages, bytes));
 }
 
+std::optional<PerfPages> PerfPages::map_down(int fd, std::size_t most, std::size_t least) {
+  for (std::size_t bytes = most; bytes > least; bytes /= 4)
+    if (std::optional<PerfPages> pages = map(fd, bytes)) return pages;
+  return map(fd, least);
+}
+
 PerfPages::PerfPages(PerfPages&& other) noexcept
     : pages_(std::exchange(other.pages_, nullptr)),
       bytes_(other.bytes_),

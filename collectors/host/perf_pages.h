@@ -37,6 +37,8 @@ class PerfPages {
  public:
   // Nothing when the kernel refuses; errno says why (EPERM: the limit of locked memory). `bytes`: a power of two.
   static std::optional<PerfPages> map(int fd, std::size_t bytes);
+  // `most`, or what this user may still lock, down to `least`.
+  static std::optional<PerfPages> map_down(int fd, std::size_t most, std::size_t least);
   PerfPages(PerfPages&& other) noexcept;
   PerfPages& operator=(PerfPages&&) = delete;
   ~PerfPages();

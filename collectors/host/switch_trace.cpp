@@ -50,13 +50,6 @@ perf_event_attr switches() {
   return attributes;
 }
 
-// As many as this user may still lock: another process may have its share.
-std::optional<PerfPages> map_pages(int fd) {
-  for (std::size_t bytes = kRingBytes; bytes > kLeastRingBytes; bytes /= 4)
-    if (std::optional<PerfPages> pages = PerfPages::map(fd, bytes)) return pages;
-  return PerfPages::map(fd, kLeastRingBytes);
-}
-
 void raise_file_limit() {
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
@@ -89,7 +82,7 @@ Result<void> SwitchTrace::add_ring(const perf_event_attr& wanted, int cpu) {
   const std::string on = "on CPU " + std::to_string(cpu);
   FileDescriptor fd(open_perf_event(attributes, 0, cpu));
   if (!fd) return perf_refusal(kWhat, on, errno, kOpenToAllAt);
-  std::optional<PerfPages> pages = map_pages(fd.get());
+  std::optional<PerfPages> pages = PerfPages::map_down(fd.get(), kRingBytes, kLeastRingBytes);
   if (!pages) return pages_refusal(kWhat, on, errno);
   rings_.push_back({std::move(fd), std::move(*pages)});
   return {};
