@@ -92,11 +92,14 @@ void ProcSampler::finish(Nanoseconds at) {
 }
 
 std::string ProcSampler::stopped() const {
-  for (const auto& [key, record] : threads_.threads())
-    if (record.looks_stopped > 0)
-      return fmt::format("{}:{} was stopped by a signal in {} of {} looks", record.name, key.second,
-                         record.looks_stopped, record.looks);
-  return "";
+  std::string text;
+  int most = 0;
+  for (const auto& [key, record] : threads_.threads()) {
+    if (record.looks_stopped <= most) continue;
+    most = record.looks_stopped;
+    text = fmt::format("{}:{} was stopped by a signal in {} of {} looks", record.name, key.second, most, record.looks);
+  }
+  return text;
 }
 
 void ProcSampler::add_threads(RecordingParts& parts) const {
@@ -117,7 +120,10 @@ void ProcSampler::add_threads(RecordingParts& parts) const {
   const bool traced = std::any_of(parts.coverage.begin(), parts.coverage.end(),
                                   [](const Coverage& entry) { return entry.source == "scheduler"; });
   if (!traced) parts.coverage.push_back(std::move(coverage));
-  if (const std::string text = stopped(); !text.empty()) parts.facts["sched.stopped"] = text;
+  if (threads_.threads().empty()) return;
+  const std::string text = stopped();
+  parts.facts["sched.stopped.kind"] = text.empty() ? "none" : "stopped";
+  if (!text.empty()) parts.facts["sched.stopped"] = text;
 }
 
 void ProcSampler::add_interrupts(RecordingParts& parts) const {

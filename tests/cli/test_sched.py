@@ -326,6 +326,8 @@ class Traced(doctor.TestCase):
         report, done = self.run_job(sys.executable, "-c", textwrap.dedent(code))
         self.assertEqual(0, done.returncode)
         self.assertIn("was stopped by a signal", report["facts"]["sched.stopped"])
+        self.assertIn("stopped-by-signal", doctor.fired(report))
+        self.assertIn("A signal had stopped a thread of the job", done.stdout)
 
 
 if __name__ == "__main__":

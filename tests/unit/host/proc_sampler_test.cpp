@@ -73,6 +73,7 @@ TEST_CASE("two looks: threads from their birth, the machine from the first look"
   CHECK(number(sched, 1, "migrations") == 4);
   for (const char* unknown : {"count", "p50_us", "p99_us", "max_us", "unseen"})
     CHECK(std::isnan(number(sched, 0, unknown)));
+  CHECK(parts.facts.at("sched.stopped.kind") == "stopped");
   CHECK(parts.facts.at("sched.stopped") == "python3:20 was stopped by a signal in 1 of 2 looks");
 
   const Series& irq = parts.series.at("irq");
@@ -103,6 +104,7 @@ TEST_CASE("a process that was there before counts from the first look, itself in
   RecordingParts parts;
   sampler.add_parts(parts);
   CHECK(number(parts.series.at("sched"), 0, "run_us") == doctest::Approx(300'000));
+  CHECK(parts.facts.at("sched.stopped.kind") == "none");
   CHECK(number(parts.series.at("sched"), 0, "wait_us") == doctest::Approx(10'000));
 }
 
@@ -134,6 +136,7 @@ TEST_CASE("nothing below the root: coverage says so, and no series") {
   RecordingParts parts;
   sampler.add_parts(parts);
   CHECK_FALSE(parts.series.contains("sched"));
+  CHECK_FALSE(parts.facts.contains("sched.stopped.kind"));
   CHECK_FALSE(parts.series.contains("irq"));
   REQUIRE(parts.coverage.size() == 2);
   for (const Coverage& entry : parts.coverage) CHECK(entry.state == CoverageState::unavailable);
