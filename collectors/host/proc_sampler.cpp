@@ -107,7 +107,7 @@ void ProcSampler::add_threads(RecordingParts& parts) const {
                     "C",
                     CoverageState::partial,
                     "sums of /proc schedstat: single waits are not seen",
-                    live_ ? "run it as root" : "",
+                    live_ ? "run it as root, or with CAP_BPF and CAP_PERFMON" : "",
                     threads_.dropped()};
   if (!live_ && looks_ == 1)
     coverage.reason = "sums of /proc schedstat from each thread's birth on, in one look at files";
