@@ -9,6 +9,7 @@
 
 #include "collectors/host/bpf_delays.h"
 #include "collectors/host/bpf_program.h"
+#include "collectors/host/bpf_switch.h"
 #include "collectors/host/ticker.h"
 #include "collectors/host/trace_decoder.h"
 
@@ -183,8 +184,17 @@ Result<std::unique_ptr<TraceTier>> open_bpf_tier(const TierSetting& setting, con
   if (std::optional<Error> error = probe_bpf_tier(setting.root)) return std::move(*error);
   // Single waits are for the join with a job's steps: of a whole machine none is told.
   const bool all = job.whole_machine();
-  const BpfConfig config{all ? 0U : 1U, static_cast<BpfU32>(job.ancestor()),
-                         static_cast<BpfU64>(all ? kNever : kLeastWait), static_cast<BpfU64>(all ? kNever : kLeastIrq)};
+  BpfConfig config{all ? 0U : 1U,
+                   static_cast<BpfU32>(job.ancestor()),
+                   static_cast<BpfU64>(all ? kNever : kLeastWait),
+                   static_cast<BpfU64>(all ? kNever : kLeastIrq),
+                   0,
+                   0};
+  if (setting.subject != TraceSubject::interrupts) {
+    const Result<SwitchArguments> arguments = running_switch_arguments();
+    if (!arguments) return arguments.error();
+    config.switch_tells_state = *arguments == SwitchArguments::with_state ? 1 : 0;
+  }
   Result<BpfProgram> program = BpfProgram::load(config, setting.subject, setting.ring_bytes);
   if (!program) return program.error();
   auto tier = std::make_unique<BpfTier>(std::move(*program), setting.clock_offset);

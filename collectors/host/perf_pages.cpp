@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <utility>
 
@@ -12,6 +13,14 @@
 
 namespace gradsync {
 namespace {
+
+std::optional<int> paranoid_now() {
+  const Result<std::string> text = read_file("/proc/sys/kernel/perf_event_paranoid", 64);
+  int level = 0;
+  const std::string_view digits = text ? trim(*text) : std::string_view();
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), level);
+  return error == std::errc() && end == digits.data() + digits.size() ? std::optional(level) : std::nullopt;
+}
 
 std::size_t page_bytes() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
 
@@ -22,17 +31,39 @@ int open_perf_event(perf_event_attr& attributes, int pid, int cpu, int group) {
   return static_cast<int>(::syscall(SYS_perf_event_open, &attributes, pid, cpu, group, PERF_FLAG_FD_CLOEXEC));
 }
 
-Error perf_refusal(std::string what, std::string on, int error) {
+PerfDenial perf_denial(unsigned uid, std::optional<int> paranoid, std::optional<int> open_to_all_at) {
+  if (uid == 0)
+    return {"refused to root: seccomp or missing capabilities (a container?)",
+            "run the container with CAP_PERFMON and perf_event_open allowed"};
+  if (!paranoid || !open_to_all_at)
+    return {"kernel.perf_event_paranoid forbids it to this user", "run it as root, or with CAP_PERFMON"};
+  if (*paranoid > *open_to_all_at)
+    return {
+        "kernel.perf_event_paranoid is " + std::to_string(*paranoid) + ", which forbids it to this user",
+        "run it as root or with CAP_PERFMON, or: sysctl kernel.perf_event_paranoid=" + std::to_string(*open_to_all_at)};
+  return {
+      "kernel.perf_event_paranoid allows it, and the kernel refuses: another user's process, or seccomp (a container?)",
+      "run it as that user, as root, or with CAP_PERFMON"};
+}
+
+Error pages_refusal(std::string what, std::string on, int error) {
   Error refused{std::move(what), std::move(on), errno_text(error), ""};
-  const bool root = ::geteuid() == 0;
+  if (error != EPERM) return refused;
+  refused.why = "its pages are more memory than this user may lock";
+  refused.hint = "ulimit -l, or: sysctl kernel.perf_event_mlock_kb=2048";
+  return refused;
+}
+
+Error perf_refusal(std::string what, std::string on, int error, std::optional<int> open_to_all_at) {
+  Error refused{std::move(what), std::move(on), errno_text(error), ""};
   switch (error) {
     case EACCES:
-    case EPERM:
-      refused.why = root ? "refused to root: seccomp or missing capabilities (a container?)"
-                         : "kernel.perf_event_paranoid forbids it to this user";
-      refused.hint = root ? "run the container with CAP_PERFMON and perf_event_open allowed"
-                          : "run it as root, or with CAP_PERFMON";
+    case EPERM: {
+      PerfDenial denied = perf_denial(::geteuid(), paranoid_now(), open_to_all_at);
+      refused.why = std::move(denied.why);
+      refused.hint = std::move(denied.hint);
       break;
+    }
     case ENOENT:
     case EOPNOTSUPP:
     case ENODEV:
@@ -64,6 +95,12 @@ CpuList cpus_online(const std::filesystem::path& root) {
 std::optional<PerfPages> PerfPages::map(int fd, std::size_t bytes) {
   void* const pages = ::mmap(nullptr, page_bytes() + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   return pages == MAP_FAILED ? std::nullopt : std::optional(PerfPages(pages, bytes));
+}
+
+std::optional<PerfPages> PerfPages::map_down(int fd, std::size_t most, std::size_t least) {
+  for (std::size_t bytes = most; bytes > least; bytes /= 4)
+    if (std::optional<PerfPages> pages = map(fd, bytes)) return pages;
+  return map(fd, least);
 }
 
 PerfPages::PerfPages(PerfPages&& other) noexcept

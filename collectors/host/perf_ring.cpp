@@ -31,10 +31,11 @@ perf_event_attr tracepoint(std::uint64_t id) {
 }  // namespace
 
 Error perf_error(int error, int cpu) {
-  return perf_refusal("cannot trace the scheduler on CPU", std::to_string(cpu), error);
+  constexpr int kOpenToAllAt = -1;  // payloads of tracepoints, of whole CPUs
+  return perf_refusal("cannot trace the scheduler on CPU", std::to_string(cpu), error, kOpenToAllAt);
 }
 
-Result<PerfRing> PerfRing::open(int cpu, const std::vector<std::uint64_t>& events) {
+Result<PerfRing> PerfRing::open(int cpu, const std::vector<std::uint64_t>& events, std::size_t bytes) {
   PerfRing ring(cpu);
   for (const std::uint64_t id : events) {
     perf_event_attr attributes = tracepoint(id);
@@ -48,8 +49,8 @@ Result<PerfRing> PerfRing::open(int cpu, const std::vector<std::uint64_t>& event
       return perf_error(errno, cpu);
     ring.events_.push_back(std::move(event));
     if (ring.pages_) continue;
-    std::optional<PerfPages> pages = PerfPages::map(ring.poll_fd(), kBytes);
-    if (!pages) return perf_error(errno, cpu);
+    std::optional<PerfPages> pages = PerfPages::map_down(ring.poll_fd(), bytes, kBytes);
+    if (!pages) return pages_refusal("cannot trace the scheduler on CPU", std::to_string(cpu), errno);
     ring.pages_.emplace(std::move(*pages));
   }
   return ring;

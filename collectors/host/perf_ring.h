@@ -1,6 +1,6 @@
 // One CPU's ring of tracepoint samples: the first event owns the mapped pages, the others write into it.
 //
-//   perf_event_open ×N ─▶ 256 KiB ring ─▶ drain(): {time, raw record}, in the order in which that CPU wrote them
+//   perf_event_open ×N ─▶ a ring of 256 KiB or more ─▶ drain(): {time, raw record}, in the order in which that CPU wrote them
 //   read() of each event = how often it came; samples + lost against it tell how much the ring missed silently
 #pragma once
 
@@ -18,10 +18,11 @@ namespace gradsync {
 
 class PerfRing {
  public:
-  static constexpr std::size_t kBytes = std::size_t{256} * 1024;
+  static constexpr std::size_t kBytes = std::size_t{256} * 1024, kMostBytes = 8 * kBytes;
 
-  // Events are tracepoint numbers; they start disabled. Time is CLOCK_MONOTONIC.
-  static Result<PerfRing> open(int cpu, const std::vector<std::uint64_t>& events);
+  // Events are tracepoint numbers; they start disabled. Time is CLOCK_MONOTONIC. `bytes`, a power of two: what a reader
+  // that waits for a CPU does not lose; kBytes where this user may lock no more.
+  static Result<PerfRing> open(int cpu, const std::vector<std::uint64_t>& events, std::size_t bytes = kBytes);
   void enable() const;
   void disable() const;
   int cpu() const { return cpu_; }

@@ -44,18 +44,21 @@ std::string machine_name() {
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
 }
 
-ProcSampler::ProcSampler(const fs::path& root, std::int64_t ancestor, Since since)
-    : proc_(root / "proc"),
-      sys_(root / "sys"),
+ProcSampler::ProcSampler(const IrqRoots& roots, std::int64_t ancestor, JobThreads::Ancestor itself, Since since)
+    : proc_(roots.proc),
+      sys_(roots.sys),
       ancestor_(ancestor),
+      itself_(itself),
       since_(since),
+      live_(roots.live()),
+      machine_(roots.live() ? machine_name() : small_text(roots.proc / "sys/kernel/hostname").value_or("")),
       threads_(proc_, since),
-      quotas_(proc_, root / "sys/fs/cgroup") {}
+      quotas_(proc_, roots.sys / "fs/cgroup") {}
 
 std::vector<std::int64_t> ProcSampler::processes() const {
   if (ancestor_ == 0) return numbered_folders(proc_);
   std::vector<std::int64_t> pids = descendants(proc_, ancestor_);
-  if (since_ == Since::first_look) pids.insert(pids.begin(), ancestor_);
+  if (itself_ == JobThreads::Ancestor::of_it) pids.insert(pids.begin(), ancestor_);
   return pids;
 }
 
@@ -89,11 +92,14 @@ void ProcSampler::finish(Nanoseconds at) {
 }
 
 std::string ProcSampler::stopped() const {
-  for (const auto& [key, record] : threads_.threads())
-    if (record.looks_stopped > 0)
-      return fmt::format("{}:{} was stopped by a signal in {} of {} looks", record.name, key.second,
-                         record.looks_stopped, record.looks);
-  return "";
+  std::string text;
+  int most = 0;
+  for (const auto& [key, record] : threads_.threads()) {
+    if (record.looks_stopped <= most) continue;
+    most = record.looks_stopped;
+    text = fmt::format("{}:{} was stopped by a signal in {} of {} looks", record.name, key.second, most, record.looks);
+  }
+  return text;
 }
 
 void ProcSampler::add_threads(RecordingParts& parts) const {
@@ -101,8 +107,10 @@ void ProcSampler::add_threads(RecordingParts& parts) const {
                     "C",
                     CoverageState::partial,
                     "sums of /proc schedstat: single waits are not seen",
-                    "run it as root",
+                    live_ ? "run it as root, or with CAP_BPF and CAP_PERFMON" : "",
                     threads_.dropped()};
+  if (!live_ && looks_ == 1)
+    coverage.reason = "sums of /proc schedstat from each thread's birth on, in one look at files";
   if (threads_.threads().empty()) {
     coverage.state = CoverageState::unavailable;
     coverage.reason = threads_.hidden() > 0 ? "the kernel has no schedstat"
@@ -112,12 +120,15 @@ void ProcSampler::add_threads(RecordingParts& parts) const {
   const bool traced = std::any_of(parts.coverage.begin(), parts.coverage.end(),
                                   [](const Coverage& entry) { return entry.source == "scheduler"; });
   if (!traced) parts.coverage.push_back(std::move(coverage));
-  if (const std::string text = stopped(); !text.empty()) parts.facts["sched.stopped"] = text;
+  if (threads_.threads().empty()) return;
+  const std::string text = stopped();
+  parts.facts["sched.stopped.kind"] = text.empty() ? "none" : "stopped";
+  if (!text.empty()) parts.facts["sched.stopped"] = text;
 }
 
 void ProcSampler::add_interrupts(RecordingParts& parts) const {
   Coverage coverage{"interrupts", "C", CoverageState::collected, "counts; the time in handlers is not known", "", 0};
-  IrqOrigin origin{"/proc/interrupts", machine_name(), interrupts_.seconds()};
+  IrqOrigin origin{"/proc/interrupts", machine_, interrupts_.seconds()};
   if (interrupts_.snapshots() < 2) {
     coverage.state = CoverageState::unavailable;
     coverage.reason = "cannot read /proc/interrupts twice";
@@ -125,7 +136,7 @@ void ProcSampler::add_interrupts(RecordingParts& parts) const {
     append(parts.series, irq_series(interrupts_.between(), origin));
   }
   if (softirqs_.snapshots() >= 2) {
-    origin = {"/proc/softirqs", machine_name(), softirqs_.seconds()};
+    origin = {"/proc/softirqs", machine_, softirqs_.seconds()};
     Series series = irq_series(softirqs_.between(), origin);
     for (auto& row : series.rows) row[7] = std::string("softirq");
     append(parts.series, std::move(series));
@@ -153,14 +164,14 @@ void ProcSampler::add_neighbours(RecordingParts& parts) const {
   for (const int cpu : small_cpu_list(folder / "online").value_or(CpuList{}))
     cores[cpu] =
         small_cpu_list(folder / ("cpu" + std::to_string(cpu)) / "topology/thread_siblings_list").value_or(CpuList{cpu});
-  add_collisions(threads, interrupts, cores, machine_name(), parts);
+  add_collisions(threads, interrupts, cores, machine_, parts);
 }
 
 void ProcSampler::add_parts(RecordingParts& parts) const {
   add_threads(parts);
   add_interrupts(parts);
   add_neighbours(parts);
-  if (last_.at > first_.at) append(parts.series, host_series(first_, last_, quotas_.worst(), machine_name()));
+  if (last_.at > first_.at) append(parts.series, host_series(first_, last_, quotas_.worst(), machine_));
 }
 
 namespace {
@@ -180,7 +191,8 @@ class ProcSamplerCollector final : public Collector {
   }
 
   Result<void> start(const CollectorContext& context, Environment&) override {
-    sampler_.emplace(context.root, ::getpid(), Since::birth);
+    sampler_.emplace(IrqRoots{context.root / "proc", context.root / "sys"}, ::getpid(), JobThreads::Ancestor::left_out,
+                     Since::birth);
     sampler_->look(monotonic_now());
     return ticker_.start([this] { sampler_->look(monotonic_now()); }, kFirstPause);
   }

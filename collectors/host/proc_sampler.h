@@ -6,6 +6,8 @@
 #include <string>
 
 #include "collectors/host/host_counters.h"
+#include "collectors/host/irq_snapshot.h"
+#include "collectors/host/job_threads.h"
 #include "collectors/host/thread_table.h"
 #include "src/hosttext/interrupt_counts.h"
 #include "src/model/collector.h"
@@ -14,8 +16,9 @@ namespace gradsync {
 
 class ProcSampler {
  public:
-  // `root`: below it proc and sys. The processes are the descendants of `ancestor`; with Since::first_look it as well. 0: all.
-  ProcSampler(const std::filesystem::path& root, std::int64_t ancestor, Since since);
+  // The processes are the descendants of `ancestor`, and itself where it is of it. 0: all. Of copied files one look tells
+  // the sums since each thread's birth.
+  ProcSampler(const IrqRoots& roots, std::int64_t ancestor, JobThreads::Ancestor itself, Since since);
 
   void look(Nanoseconds at);
   // Called once after the last look: the machine's counters up to now. Threads that have ended keep their last look.
@@ -34,7 +37,10 @@ class ProcSampler {
 
   std::filesystem::path proc_, sys_;
   std::int64_t ancestor_;
+  JobThreads::Ancestor itself_;
   Since since_;
+  bool live_;
+  std::string machine_;
   ThreadTable threads_;
   QuotaWatch quotas_;
   HostCounters first_, last_;

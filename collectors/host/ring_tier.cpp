@@ -14,6 +14,8 @@
 namespace gradsync {
 namespace {
 
+constexpr std::size_t kMostRingBytes = std::size_t{64} << 20;  // of all CPUs together
+
 Error lacks_fields() { return {"cannot trace the scheduler", "", "this kernel's tracepoints lack fields", ""}; }
 
 class RingTier final : public TraceTier {
@@ -33,8 +35,9 @@ class RingTier final : public TraceTier {
         wanted_.push_back(i);
         wanted.push_back(ids[i]);
       }
+    const bool few = setting_.cpus.size() * PerfRing::kMostBytes <= kMostRingBytes;
     for (const int cpu : setting_.cpus) {
-      Result<PerfRing> ring = PerfRing::open(cpu, wanted);
+      Result<PerfRing> ring = PerfRing::open(cpu, wanted, few ? PerfRing::kMostBytes : PerfRing::kBytes);
       if (!ring) return ring.error();
       rings_.push_back(std::move(*ring));
     }

@@ -90,19 +90,6 @@ Coverage coverage_of(const SchedTrace& trace) {
   return coverage;
 }
 
-void add_check(const SchedTrace& trace, RecordingParts& parts) {
-  const CrossCheck check = trace.cross_check();
-  const std::optional<double> difference = check.difference_percent();
-  if (!difference) return;
-  parts.facts["sched.cross_check"] = fmt::format("{:.1f} ms of waits traced, {:.1f} ms by schedstat, of {} threads",
-                                                 check.traced_ms, check.schedstat_ms, check.threads);
-  if (std::abs(*difference) <= kMostDifference) return;
-  parts.coverage.push_back({"scheduler cross-check", trace.tier().letter, CoverageState::partial,
-                            fmt::format("the traced waits differ by {:.0f} % from /proc schedstat ({})", *difference,
-                                        parts.facts["sched.cross_check"]),
-                            "", 0});
-}
-
 class SchedTraceCollector final : public Collector {
  public:
   std::string name() const override { return "scheduler trace"; }
@@ -148,6 +135,18 @@ double wakeups_seen_percent(const std::vector<ThreadWait>& threads) {
   return seen + unseen > 0 ? 100 * seen / (seen + unseen) : 100;
 }
 
+void add_cross_check(const CrossCheck& check, const std::string& tier, RecordingParts& parts) {
+  const std::optional<double> difference = check.difference_percent();
+  if (!difference) return;
+  parts.facts["sched.cross_check"] = fmt::format("{:.1f} ms of waits traced, {:.1f} ms by schedstat, of {} threads",
+                                                 check.traced_ms, check.schedstat_ms, check.threads);
+  if (std::abs(*difference) <= kMostDifference) return;
+  parts.coverage.push_back({"scheduler cross-check", tier, CoverageState::partial,
+                            fmt::format("the traced waits differ by {:.0f} % from /proc schedstat ({})", *difference,
+                                        parts.facts["sched.cross_check"]),
+                            "", 0});
+}
+
 void add_irq_parts(const SchedTrace& trace, RecordingParts& parts) {
   if (trace.coverage_percent("irq/") >= kLeastCoverage)
     append(parts.series, irq_series(trace.irqs(), {trace.tier().source, machine_name(), trace.seconds()}));
@@ -161,7 +160,7 @@ void add_sched_parts(const SchedTrace& trace, RecordingParts& parts) {
   }
   add_irq_parts(trace, parts);
   parts.coverage.push_back(coverage_of(trace));
-  add_check(trace, parts);
+  add_cross_check(trace.cross_check(), trace.tier().letter, parts);
   parts.facts["sched.trace_window_s"] =
       fmt::format("{:.6f} {:.6f}", static_cast<double>(trace.windows().front().first) * 1e-9,
                   static_cast<double>(trace.windows().back().second) * 1e-9);

@@ -20,6 +20,8 @@ inline constexpr double kLeastCoverage = 95;
 // After stop(). Of interrupts alone: their times, where enough of them was seen.
 void add_irq_parts(const SchedTrace& trace, RecordingParts& parts);
 void add_sched_parts(const SchedTrace& trace, RecordingParts& parts);
+// The fact `sched.cross_check`, and a warning where the two ways differ by more than 15 %. Pure.
+void add_cross_check(const CrossCheck& check, const std::string& tier, RecordingParts& parts);
 // Nothing when coverage or losses forbid the join.
 void write_held_up(const SchedTrace& trace, EventSink& events);
 

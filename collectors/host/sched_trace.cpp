@@ -46,6 +46,13 @@ std::optional<Error> numbers_differ(const fs::path& root) {
                "run it on the host, or share its PID namespace (--pid=host, hostPID: true)"};
 }
 
+// What neither of the tiers got; of the hints the one for the better.
+Error neither(Error rings, const Error& ebpf) {
+  rings.why += "; " + ebpf.message();
+  if (!ebpf.hint.empty()) rings.hint = ebpf.hint;
+  return rings;
+}
+
 }  // namespace
 
 double TraceCoverage::percent() const {
@@ -70,18 +77,20 @@ Result<std::unique_ptr<SchedTrace>> SchedTrace::open(const TraceOptions& options
     setting.clock_offset = parse_monotonic_offset(*text);
   std::unique_ptr<SchedTrace> trace(new SchedTrace(options));
   trace->cpus_ = std::max<std::size_t>(setting.cpus.size(), 1);
+  std::optional<Error> above;
   if (options.tier != TierChoice::rings) {
     Result<std::unique_ptr<TraceTier>> tier = open_bpf_tier(setting, trace->job_);
     if (!tier && options.tier == TierChoice::bpf) return tier.error();
     if (tier)
       trace->tier_ = std::move(*tier);
     else
-      trace->why_not_above_ = tier.error().message();
+      above = tier.error();
   }
   if (!trace->tier_) {
     Result<std::unique_ptr<TraceTier>> tier = open_ring_tier(setting, trace->job_);
-    if (!tier) return tier.error();
+    if (!tier) return above ? neither(tier.error(), *above) : tier.error();
     trace->tier_ = std::move(*tier);
+    if (above) trace->why_not_above_ = above->message();
   }
   return trace;
 }
@@ -90,7 +99,7 @@ Result<SchedTrace::Probed> SchedTrace::probe(const fs::path& root) {
   if (const std::optional<Error> error = numbers_differ(root)) return *error;
   const std::optional<Error> above = probe_bpf_tier(root);
   if (!above) return Probed{"A", ""};
-  if (const std::optional<Error> error = probe_ring_tier(root)) return *error;
+  if (const std::optional<Error> error = probe_ring_tier(root)) return neither(*error, *above);
   return Probed{"B", above->message()};
 }
 

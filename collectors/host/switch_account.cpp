@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
-#include "collectors/host/trace_tier.h"
 #include "src/hosttext/numbers.h"
 
 namespace gradsync {
@@ -85,6 +85,33 @@ std::vector<HeldUp> SwitchAccount::held_up() const {
   return held;
 }
 
+ThreadSeen SwitchAccount::seen(std::int64_t tid, ThreadWait sums) const {
+  ThreadSeen one{std::move(sums), 0, unknown_wait(""), 0};
+  const auto known = threads_.find(tid);
+  if (known == threads_.end()) return one;
+  std::vector<float> waits = known->second.waits_us;
+  summarise_delays(waits, one.preempted);
+  one.preempted_longest_at = known->second.longest_at;
+  const auto& by = known->second.by;
+  const auto most =
+      std::max_element(by.begin(), by.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  one.wait.preempted_by = most->first == 0 ? kOthers : name_of(most->first);
+  return one;
+}
+
+std::vector<ThreadSeen> SwitchAccount::beside(std::vector<ThreadWait> sums) const {
+  std::vector<ThreadSeen> all;
+  std::set<std::int64_t> told;
+  for (ThreadWait& wait : sums) {
+    const std::int64_t tid = wait.tid;
+    told.insert(tid);
+    all.push_back(seen(tid, std::move(wait)));
+  }
+  for (const auto& [tid, thread] : threads_)
+    if (!told.contains(tid)) all.push_back(seen(tid, unknown_wait(name_of(tid))));
+  return all;
+}
+
 Series SwitchAccount::series(Nanoseconds began) const {
   constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
   Series series{"preemptions",
@@ -92,14 +119,10 @@ Series SwitchAccount::series(Nanoseconds began) const {
                  "preempted_by"},
                 {}};
   for (const auto& [tid, thread] : threads_) {
-    ThreadWait wait = unknown_wait(name_of(tid));
-    std::vector<float> waits = thread.waits_us;
-    summarise_delays(waits, wait);
-    const auto most = std::max_element(thread.by.begin(), thread.by.end(),
-                                       [](const auto& a, const auto& b) { return a.second < b.second; });
-    series.rows.push_back({wait.thread, kNaN, kNaN, wait.count, wait.p50_us, wait.p99_us, wait.max_us,
-                           static_cast<double>(thread.longest_at - began) * 1e-9,
-                           std::string(most->first == 0 ? kOthers : name_of(most->first))});
+    const ThreadSeen one = seen(tid, unknown_wait(name_of(tid)));
+    series.rows.push_back({one.wait.thread, kNaN, kNaN, one.preempted.count, one.preempted.p50_us, one.preempted.p99_us,
+                           one.preempted.max_us, static_cast<double>(one.preempted_longest_at - began) * 1e-9,
+                           one.wait.preempted_by});
   }
   return series;
 }

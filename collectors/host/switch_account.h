@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "collectors/host/sched_account.h"
+#include "collectors/host/trace_tier.h"
 #include "src/model/series.h"
 
 namespace gradsync {
@@ -44,6 +45,8 @@ class SwitchAccount {
   std::vector<HeldUp> held_up() const;
   std::int64_t dropped() const { return dropped_; }
 
+  // The same beside each thread's sums, which other sources tell; whoever has none comes last.
+  std::vector<ThreadSeen> beside(std::vector<ThreadWait> sums) const;
   // The series `preemptions`; moments are seconds after `began`.
   Series series(Nanoseconds began) const;
 
@@ -58,6 +61,7 @@ class SwitchAccount {
     int cpu;
     Nanoseconds start, end;
   };
+  ThreadSeen seen(std::int64_t tid, ThreadWait sums) const;
   void came_back(const SwitchRecord& record, const Waiting& wait);
 
   std::map<std::int64_t, ThreadPreemptions> threads_;

@@ -63,6 +63,7 @@ std::vector<ThreadWait> ThreadTable::waits() const {
   std::vector<ThreadWait> waits;
   for (const auto& [key, record] : threads_) {
     ThreadWait wait = unknown_wait(record.name + ":" + std::to_string(key.second));
+    wait.tid = key.second;
     if (record.first_migrations && record.last_migrations)
       wait.migrations = static_cast<double>(*record.last_migrations) - static_cast<double>(*record.first_migrations);
     wait.wait_us = to_us(record.wait());

@@ -51,6 +51,7 @@ Result<void> Ticker::start(std::function<void()> look, Nanoseconds first_pause) 
 }
 
 void Ticker::tick(Nanoseconds pause) {
+  ::pthread_setname_np(::pthread_self(), kName);
   std::unique_lock lock(mutex_);
   for (;;) {
     if (wake_.wait_for(lock, std::chrono::nanoseconds(pause), [this] { return stopping_; })) return;

@@ -19,6 +19,7 @@ class Ticker {
  public:
   static constexpr double kMostShare = 0.0004;  // of one CPU; two such threads run beside a job
   static constexpr Nanoseconds kPause = 1'000'000'000;
+  static constexpr const char* kName = "gsd-look";  // of the thread, as top -H shows it
 
   Ticker() = default;
   Ticker(const Ticker&) = delete;

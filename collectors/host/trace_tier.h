@@ -35,6 +35,7 @@ struct ThreadSeen {
   Nanoseconds longest_at = 0;
   ThreadWait preempted;  // of waits after preemptions: count, p50, p99, max, mean
   Nanoseconds preempted_longest_at = 0;
+  bool preemptions_known = true;
 };
 
 // What came and what was seen of it, by tracepoint.

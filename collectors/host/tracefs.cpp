@@ -32,7 +32,8 @@ Result<Formats> read_below(const fs::path& tracing, const std::vector<std::strin
 // In a mount namespace of this thread alone: nothing of it is seen by the job or by anybody else.
 Result<Formats> read_mounted(const fs::path& tracing, const std::vector<std::string>& names) {
   const auto failed = [&](int error) {
-    return Error{"cannot mount tracefs at", tracing.string(), errno_text(error), "run it as root"};
+    const char* const ours = error == EPERM ? "what it holds is for root alone, and it cannot be mounted here: " : "";
+    return Error{"cannot read", tracing.string(), ours + errno_text(error), "run it as root"};
   };
   if (::unshare(CLONE_NEWNS) != 0) return failed(errno);
   if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return failed(errno);

@@ -4,23 +4,19 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cerrno>
 #include <filesystem>
 
-#include "collectors/host/proc_sampler.h"
-#include "collectors/host/sched_parts.h"
-#include "collectors/host/ticker.h"
 #include "src/base/environment.h"
 #include "src/base/text.h"
 #include "src/base/units.h"
 #include "src/commands/command.h"
 #include "src/commands/examine.h"
 #include "src/commands/exit_status.h"
-#include "src/commands/irq_trace.h"
 #include "src/commands/launch.h"
 #include "src/commands/output.h"
+#include "src/commands/root_options.h"
 #include "src/commands/rule_options.h"
-#include "src/commands/sched_table.h"
+#include "src/commands/sched_watch.h"
 
 namespace gradsync {
 namespace {
@@ -65,25 +61,29 @@ class SchedCommand final : public Command {
                    "how to watch: A eBPF, B perf rings, C /proc alone; best: the first that is allowed")
         ->check(CLI::IsMember({"best", "A", "B", "C"}))
         ->type_name("TIER");
+    declare_roots(app, root_options_);
     app.add_option("--json", json_, "write the result as a report document to FILE; - is standard output")
         ->type_name("FILE");
     app.positionals_at_end();
   }
 
   int run() override {
+    roots_ = root_options_.roots();
     if (const std::optional<Error> wrong = wrong_use()) return print_error(*wrong);
     if (!duration_.empty()) limit_ = *parse_duration_ns(duration_);
-    open();
+    watch_.emplace(watch_options());
+    began_ = monotonic_now();
     int status = exit_status::kDone;
-    if (command_.empty()) {
-      watch();
-    } else {
-      LaunchOptions options;
-      options.command_line = command_;
-      options.environment = own_environment();
-      const Result<LaunchResult> launched = launch(options);
+    if (!command_.empty()) {
+      const Result<LaunchResult> launched = launch_command();
       if (!launched) return print_error(launched.error());
       status = launched->exit_status;
+    } else if (is_picture()) {
+      watch_->look_once();
+    } else {
+      watch_->start();
+      began_ = monotonic_now();  // a busy machine takes its time to load the tracer
+      wait_for_end();
     }
     ended_ = monotonic_now();
     const int shown = finish();
@@ -91,115 +91,98 @@ class SchedCommand final : public Command {
   }
 
  private:
+  // A copy of a machine's files stands still: all that it tells is in one look.
+  bool is_picture() const { return !roots_.live() && limit_ == 0; }
+
   std::optional<Error> wrong_use() const {
     const auto usage = [](const char* on, const char* why) {
       return Error{"sched:", on, why, "gradsync-doctor sched --duration 10s", exit_status::kUsage};
     };
     if (pid_ != 0 && !command_.empty()) return usage("-p and CMD", "one of them only");
     if (!duration_.empty() && !command_.empty()) return usage("--duration and CMD", "CMD ends by itself");
-    if (pid_ == 0 && command_.empty() && duration_.empty())
+    if (!roots_.live() && !command_.empty())
+      return usage("--root and CMD", "a command runs on this machine, and the files may be another's");
+    if (!roots_.live() && (tier_ == "A" || tier_ == "B"))
+      return usage("--root and --tier", "of files alone there is tier C only");
+    if (roots_.live() && pid_ == 0 && command_.empty() && duration_.empty())
       return usage("nothing to watch", "give -p, CMD or --duration");
     if (!duration_.empty()) {
       const Result<std::int64_t> parsed = parse_duration_ns(duration_);
       if (!parsed || *parsed <= 0) return usage(duration_.c_str(), "not a duration above 0");
     }
-    if (pid_ != 0 && !std::filesystem::exists("/proc/" + std::to_string(pid_)))
+    if (pid_ != 0 && !std::filesystem::exists(roots_.proc / std::to_string(pid_)))
       return Error{"cannot watch process", std::to_string(pid_), "there is none of this number", "",
                    exit_status::kNothingUsable};
     return std::nullopt;
   }
 
-  // The best tier that is allowed; /proc beside it or alone.
-  void open() {
-    const std::int64_t ancestor = command_.empty() ? pid_ : ::getpid();
-    TraceOptions options;
-    options.ancestor = ancestor;
-    if (command_.empty()) options.itself = JobThreads::Ancestor::of_it;
-    options.tier = tier_choice(tier_);
-    sampler_.emplace("/", ancestor, command_.empty() ? Since::first_look : Since::birth);
-    sampler_->look(monotonic_now());
-    if (tier_ == "C") {
-      refused_ = {"cannot trace the scheduler", "", "--tier C", ""};
-    } else if (Result<std::unique_ptr<SchedTrace>> opened = SchedTrace::open(options); opened) {
-      if (const Result<void> started = (*opened)->start(); started)
-        trace_ = std::move(*opened);
-      else
-        refused_ = started.error();
-    } else {
-      refused_ = opened.error();
-    }
-    if (const Result<void> started = ticker_.start([this] { sampler_->look(monotonic_now()); }, kFirstLook); !started)
-      refused_ = started.error();
-    began_ = monotonic_now();
+  WatchOptions watch_options() const {
+    WatchOptions options;
+    options.roots = roots_;
+    options.subject = !command_.empty() ? Watched::command : pid_ != 0 ? Watched::process : Watched::machine;
+    options.pid = pid_;
+    options.tier = tier_;
+    options.since = options.subject == Watched::command || is_picture() ? Since::birth : Since::first_look;
+    return options;
   }
 
-  void watch() const {
+  Result<LaunchResult> launch_command() {
+    watch_->start();
+    LaunchOptions options;
+    options.command_line = command_;
+    options.environment = own_environment();
+    return launch(options);
+  }
+
+  void wait_for_end() const {
     const EndSignals signals;
     const bool live = ::isatty(STDOUT_FILENO) == 1 && json_ != "-";
     for (;;) {
       const Nanoseconds left = limit_ > 0 ? began_ + limit_ - monotonic_now() : kRefresh;
       if (left <= 0 || signals.came(std::min(left, kRefresh))) return;
-      if (pid_ != 0 && ::kill(static_cast<pid_t>(pid_), 0) != 0 && errno == ESRCH) return;
-      if (live && trace_) fmt::print("\x1b[H\x1b[2J{}", table(trace_->threads()));
+      if (pid_ != 0 && !std::filesystem::exists(roots_.proc / std::to_string(pid_))) return;
+      if (live) fmt::print("\x1b[H\x1b[2J{}", sched_table(watch_->table(), static_cast<std::size_t>(rows_)));
       std::fflush(stdout);
     }
   }
 
-  std::string table(const std::vector<ThreadSeen>& threads) const {
-    return sched_table(threads, static_cast<std::size_t>(rows_), trace_ ? trace_->windows().front().first : 0);
-  }
-
   int finish() {
-    ticker_.stop();
-    RecordingParts parts;
-    std::vector<ThreadSeen> threads;
-    if (trace_) {
-      trace_->stop();
-      add_sched_parts(*trace_, parts);
-      threads = trace_->threads();
-    }
-    sampler_->finish(monotonic_now());
-    sampler_->add_parts(parts);
-    if (!trace_) {
-      for (ThreadWait& wait : sampler_->threads().waits()) threads.push_back({std::move(wait), 0, unknown_wait(""), 0});
-      parts.coverage.push_back(
-          {"scheduler trace", "B", CoverageState::unavailable, refused_.message(), refused_.hint, 0});
-    }
-    if (json_ != "-") {
-      fmt::print("{}", table(threads));
-      for (const Coverage& entry : parts.coverage)
-        if (entry.source.starts_with("scheduler"))
-          fmt::print("{} (tier {}): {}\n", entry.source, entry.tier, entry.reason.empty() ? "collected" : entry.reason);
-      if (parts.facts.contains("sched.cross_check")) fmt::print("cross-check: {}\n", parts.facts["sched.cross_check"]);
-    }
-    return json_.empty() ? exit_status::kDone : write_report(std::move(parts));
-  }
-
-  int write_report(RecordingParts parts) const {
     const Result<RuleSet> rules = chosen_rules({});
     if (!rules) return print_error(rules.error());
-    Inputs inputs;
-    inputs.run.command_line = command_;
-    inputs.run.seconds = static_cast<double>(ended_ - began_) * 1e-9;
-    inputs.series = std::move(parts.series);
-    inputs.facts = std::move(parts.facts);
-    inputs.facts["job"] = "none";
-    inputs.coverage = std::move(parts.coverage);
-    Report report = conclude({}, std::move(inputs), *rules, {});
-    report.command = "sched";
+    RecordingParts parts = watch_->finish();
+    const SchedTable table = watch_->table();
+    if (!roots_.live() && table.threads.empty())
+      return print_error({"cannot look at threads below", roots_.proc.string(), "no thread there has a schedstat",
+                          "copy PID/task/TID/schedstat, status and sched of each as well",
+                          exit_status::kNothingUsable});
+    const Report report = report_of(std::move(parts), *rules);
+    if (json_ != "-") fmt::print("{}{}", sched_table(table, static_cast<std::size_t>(rows_)), sched_notes(report));
+    if (json_.empty()) return exit_status::kDone;
     const Result<void> written = write_json_report(report, json_);
     return written ? exit_status::kDone : print_error(written.error());
   }
 
-  static constexpr Nanoseconds kRefresh = 1'000'000'000, kFirstLook = 300'000'000;
+  Report report_of(RecordingParts parts, const RuleSet& rules) const {
+    Inputs inputs;
+    inputs.run.command_line = command_;
+    inputs.run.seconds = is_picture() ? 0 : static_cast<double>(ended_ - began_) * 1e-9;
+    inputs.series = std::move(parts.series);
+    inputs.facts = std::move(parts.facts);
+    inputs.facts["job"] = "none";
+    inputs.coverage = std::move(parts.coverage);
+    Report report = conclude({}, std::move(inputs), rules, {});
+    report.command = "sched";
+    return report;
+  }
+
+  static constexpr Nanoseconds kRefresh = 1'000'000'000;
   std::vector<std::string> command_;
   std::int64_t pid_ = 0, rows_ = 40;
   std::string duration_, json_, tier_ = "best";
   Nanoseconds limit_ = 0, began_ = 0, ended_ = 0;
-  Error refused_;
-  std::unique_ptr<SchedTrace> trace_;
-  std::optional<ProcSampler> sampler_;
-  Ticker ticker_;
+  RootOptions root_options_;
+  IrqRoots roots_;
+  std::optional<SchedWatch> watch_;
 };
 
 }  // namespace

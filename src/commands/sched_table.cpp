@@ -7,10 +7,13 @@
 
 #include "collectors/host/sched_parts.h"
 #include "src/base/text.h"
+#include "src/base/units.h"
 #include "src/hosttext/numbers.h"
 
 namespace gradsync {
 namespace {
+
+constexpr std::size_t kName = 22;
 
 std::string ms(double us) { return std::isnan(us) ? "-" : fmt::format("{:.3f}", us * 1e-3); }
 
@@ -18,30 +21,131 @@ std::string moment(Nanoseconds at, Nanoseconds began) {
   return at == 0 ? "-" : fmt::format("{:.3f}", static_cast<double>(at - began) * 1e-9);
 }
 
-std::string row(const ThreadSeen& thread, Nanoseconds began) {
-  const ThreadWait &wait = thread.wait, &preempted = thread.preempted;
-  const bool wakes = wait.count > 0 && wakeups_seen_percent({wait}) >= kLeastCoverage;
-  const auto delay = [wakes](double us) { return wakes ? ms(us) : std::string("-"); };
-  const bool traced = wait.count + preempted.count > 0;
-  return fmt::format("{:<24} {:>11} {:>11} {:>8} {:>9} {:>9} {:>9} {:>9} {:>8} {:>9} {:>6} {}\n",
-                     shorten(escape_controls(wait.thread), 24, "…"), ms(wait.run_us), ms(wait.wait_us),
-                     std::isnan(wait.unseen) ? "-" : std::to_string(wait.count), delay(wait.mean_us),
-                     delay(wait.p99_us), delay(wait.max_us), wakes ? moment(thread.longest_at, began) : "-",
-                     traced ? std::to_string(preempted.count) : "-", ms(preempted.max_us),
-                     std::isnan(wait.migrations) ? "-" : fmt::format("{:.0f}", wait.migrations),
-                     escape_controls(wait.preempted_by));
+// Whether its latencies may be told.
+bool wakes(const ThreadSeen& thread) {
+  return thread.wait.count > 0 && wakeups_seen_percent({thread.wait}) >= kLeastCoverage;
+}
+
+struct Column {
+  const char *group, *title;
+  std::size_t width;
+  WaitsKnown least;  // left out where less is known
+  std::string (*cell)(const ThreadSeen& thread, Nanoseconds began);
+};
+
+std::string run_of(const ThreadSeen& t, Nanoseconds) { return ms(t.wait.run_us); }
+std::string wait_of(const ThreadSeen& t, Nanoseconds) { return ms(t.wait.wait_us); }
+std::string wakeups_of(const ThreadSeen& t, Nanoseconds) {
+  return std::isnan(t.wait.unseen) ? "-" : std::to_string(t.wait.count);
+}
+template <double ThreadWait::*Value>
+std::string delay_of(const ThreadSeen& t, Nanoseconds) {
+  return wakes(t) ? ms(t.wait.*Value) : "-";
+}
+std::string longest_at(const ThreadSeen& t, Nanoseconds began) { return wakes(t) ? moment(t.longest_at, began) : "-"; }
+std::string preemptions_of(const ThreadSeen& t, Nanoseconds) {
+  return t.preemptions_known ? std::to_string(t.preempted.count) : "-";
+}
+template <double ThreadWait::*Value>
+std::string preempted_for(const ThreadSeen& t, Nanoseconds) {
+  return ms(t.preempted.*Value);
+}
+std::string preempted_at(const ThreadSeen& t, Nanoseconds began) { return moment(t.preempted_longest_at, began); }
+std::string migrations_of(const ThreadSeen& t, Nanoseconds) {
+  return std::isnan(t.wait.migrations) ? "-" : fmt::format("{:.0f}", t.wait.migrations);
+}
+
+constexpr const char *kWoken = " after a wake-up ", *kPreempted = " after a preemption ";
+constexpr Column kColumns[] = {
+    {"", "Runtime ms", 10, WaitsKnown::sums, run_of},
+    {"", "Wait ms", 10, WaitsKnown::sums, wait_of},
+    {kWoken, "Wakeups", 7, WaitsKnown::all, wakeups_of},
+    {kWoken, "Avg ms", 8, WaitsKnown::all, delay_of<&ThreadWait::mean_us>},
+    {kWoken, "p50 ms", 8, WaitsKnown::all, delay_of<&ThreadWait::p50_us>},
+    {kWoken, "p99 ms", 8, WaitsKnown::all, delay_of<&ThreadWait::p99_us>},
+    {kWoken, "Max ms", 8, WaitsKnown::all, delay_of<&ThreadWait::max_us>},
+    {kWoken, "at s", 8, WaitsKnown::all, longest_at},
+    {kPreempted, "Preempt", 7, WaitsKnown::preemptions, preemptions_of},
+    {kPreempted, "p50 ms", 8, WaitsKnown::preemptions, preempted_for<&ThreadWait::p50_us>},
+    {kPreempted, "p99 ms", 8, WaitsKnown::preemptions, preempted_for<&ThreadWait::p99_us>},
+    {kPreempted, "Max ms", 8, WaitsKnown::preemptions, preempted_for<&ThreadWait::max_us>},
+    {kPreempted, "at s", 8, WaitsKnown::preemptions, preempted_at},
+    {"", "Migr", 6, WaitsKnown::sums, migrations_of},
+};
+
+bool is_known(WaitsKnown least, WaitsKnown known) { return known <= least; }
+
+// A line that names the groups: each over its first column, as wide as all of them.
+std::string group_line(WaitsKnown known) {
+  std::string line(kName, ' ');
+  std::string_view group;
+  std::size_t width = 0;
+  const auto close = [&] {
+    if (width > 0) line += group.empty() ? std::string(width, ' ') : fmt::format(" {:-^{}}", group, width - 1);
+    width = 0;
+  };
+  for (const Column& column : kColumns) {
+    if (!is_known(column.least, known)) continue;
+    if (group != column.group) close();
+    group = column.group;
+    width += column.width + 1;
+  }
+  close();
+  return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+}
+
+std::string title_line(WaitsKnown known) {
+  std::string line = fmt::format("{:<{}}", "Task", kName);
+  for (const Column& column : kColumns)
+    if (is_known(column.least, known)) line += fmt::format(" {:>{}}", column.title, column.width);
+  return line + (is_known(WaitsKnown::preemptions, known) ? " preempted by\n" : "\n");
+}
+
+std::string row(const ThreadSeen& thread, const SchedTable& table) {
+  std::string line = fmt::format("{:<{}}", shorten(escape_controls(thread.wait.thread), kName, "…"), kName);
+  for (const Column& column : kColumns)
+    if (is_known(column.least, table.known))
+      line += fmt::format(" {:>{}}", column.cell(thread, table.began), column.width);
+  if (!thread.wait.preempted_by.empty()) line += " " + escape_controls(thread.wait.preempted_by);
+  return line + "\n";
+}
+
+std::string host_line(const Report& report) {
+  std::string line;
+  for (const auto& [name, words] : {std::pair{"host.steal_percent", "steal"},
+                                    {"host.cpu_pressure_percent", "pressure cpu some"},
+                                    {"host.memory_pressure_percent", "memory full"},
+                                    {"host.io_pressure_percent", "io full"}})
+    for (const Metric& metric : report.metrics)
+      if (metric.name == name && metric.scope == "all")
+        line += (line.empty() ? "host: " : ", ") + std::string(words) + " " + format_percent(metric.value);
+  return line.empty() ? line : line + "\n";
 }
 
 }  // namespace
 
-std::string sched_table(const std::vector<ThreadSeen>& threads, std::size_t most, Nanoseconds began) {
-  std::string text = fmt::format("{:<24} {:>11} {:>11} {:>8} {:>9} {:>9} {:>9} {:>9} {:>8} {:>9} {:>6} {}\n", "Task",
-                                 "Runtime ms", "Wait ms", "Wakeups", "Avg ms", "p99 ms", "Max ms", "Max at s",
-                                 "Preempt", "Max ms", "Migr", "preempted by");
-  for (std::size_t i = 0; i < std::min(threads.size(), most); ++i) text += row(threads[i], began);
-  if (threads.size() > most) text += fmt::format("… and {} more threads\n", threads.size() - most);
-  if (threads.empty()) text += "no thread of it ran\n";
+std::string sched_table(const SchedTable& table, std::size_t most) {
+  std::string text = is_known(WaitsKnown::preemptions, table.known) ? group_line(table.known) : "";
+  text += title_line(table.known);
+  for (std::size_t i = 0; i < std::min(table.threads.size(), most); ++i) text += row(table.threads[i], table);
+  if (table.threads.size() > most) text += fmt::format("… and {} more threads\n", table.threads.size() - most);
+  if (table.threads.empty()) text += "no thread of it ran\n";
   return text;
+}
+
+std::string sched_notes(const Report& report) {
+  std::string text;
+  for (const Coverage& entry : report.coverage) {
+    if (!entry.source.starts_with("scheduler")) continue;
+    text += fmt::format("{} (tier {}): {}\n", entry.source, entry.tier,
+                        entry.reason.empty() ? "collected" : escape_controls(entry.reason));
+    if (!entry.hint.empty()) text += fmt::format("  try: {}\n", entry.hint);
+  }
+  for (const auto& [fact, words] :
+       {std::pair{"sched.cross_check", "cross-check"}, {"sched.quota", "quota"}, {"sched.stopped", "stopped"}})
+    if (const auto known = report.facts.find(fact); known != report.facts.end())
+      text += fmt::format("{}: {}\n", words, escape_controls(known->second));
+  return text + host_line(report);
 }
 
 }  // namespace gradsync

@@ -12,7 +12,18 @@ import unittest
 
 import doctor
 
-CGROUP = pathlib.Path("/sys/fs/cgroup/cpu")
+def quota_parent():
+    """A folder of control groups below which a group can have a CPU quota: (it, its file, what 20 ms in 100 are there)."""
+    for parent, file, value in ((pathlib.Path("/sys/fs/cgroup/cpu"), "cpu.cfs_quota_us", "20000"),
+                                (pathlib.Path("/sys/fs/cgroup"), "cpu.max", "20000 100000")):
+        control = parent / "cgroup.subtree_control"
+        handed_down = control.exists() and "cpu" in control.read_text().split()
+        if os.access(parent, os.W_OK) and ((parent / file).exists() or handed_down):
+            return parent, file, value
+    return None
+
+
+QUOTA = quota_parent() if os.geteuid() == 0 else None
 
 
 def may_trace():
@@ -35,9 +46,12 @@ class Calls(doctor.TestCase):
         for arguments, words in (((), "nothing to watch"), (("-p", 1, "--", "true"), "one of them only"),
                                  (("--duration", "1s", "--", "true"), "ends by itself"),
                                  (("--duration", "soon"), "not a duration"), (("--duration", "0"), "not a duration"),
-                                 (("-p", "x"), "--pid")):
+                                 (("-p", "x"), "--pid"), (("--root", "/tmp", "--", "true"), "runs on this machine"),
+                                 (("--root", "/tmp", "--tier", "A"), "tier C only")):
             self.assertSays(self.doctor("sched", *arguments), 2, words)
         self.assertSays(self.doctor("sched", "-p", 4194303, "--duration", "1s"), 3, "there is none")
+        self.assertSays(self.doctor("sched", "--root", self.folder, "-p", 7), 3, "there is none")
+        self.assertSays(self.doctor("sched", "--root", "/nonexistent"), 3, "/nonexistent/proc", "schedstat")
         self.assertSays(self.doctor("sched", "--", "/nonexistent/program"), 127, "cannot run")
         self.assertSays(self.doctor("sched", "--json", "/nonexistent/x.json", "--", "true"), 125, "cannot write")
 
@@ -48,6 +62,30 @@ class Calls(doctor.TestCase):
         self.assertIn("Runtime ms", done.stdout)
         done = self.doctor("sched", "--", "sh", "-c", "kill -9 $$")
         self.assertEqual(137, done.returncode)
+
+    def test_files_of_another_machine(self):
+        """One look at sums from birth on; nothing of this machine. -p, and --duration over files that move."""
+        def thread(pid, tid, name, schedstat):
+            folder = self.folder / "proc" / str(pid) / "task" / str(tid)
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / "schedstat").write_text(schedstat)
+            (folder / "status").write_text(f"Name:\t{name}\nState:\tR (running)\n")
+            (folder / "sched").write_text("se.nr_migrations : 12\n")
+            (folder / "children").write_text("")
+        thread(70, 70, "rank", "9000000000 1250000000 10")
+        thread(80, 80, "other", "1000000 3000000 10")
+        done = self.doctor("sched", "--root", self.folder)
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertRegex(done.stdout, r"(?m)^rank:70 +9000\.000 +1250\.000 +12$")
+        self.assertIn("other:80", done.stdout)
+        for absent in ("Wakeups", "Preempt", "host:", "try:"):
+            self.assertNotIn(absent, done.stdout)
+        done = self.doctor("sched", "--proc-root", self.folder / "proc", "-p", 70, "--json", "-")
+        report = json.loads(done.stdout)
+        series = [s for s in report["series"] if s["name"] == "sched"][0]
+        self.assertEqual(["rank:70"], [row[0] for row in series["rows"]])
+        done = self.doctor("sched", "--root", self.folder, "--duration", "400ms")
+        self.assertRegex(done.stdout, r"(?m)^rank:70 +0\.000 +0\.000 +0$")
 
     def test_report(self):
         done = self.doctor("sched", "--json", "-", "--", "sh", "-c", "sleep 0.5")
@@ -135,6 +173,60 @@ class Traced(doctor.TestCase):
         self.assertGreater(worst["wait_us"], 20_000)
         self.assertRegex(report["facts"].get("sched.cross_check", ""), "ms of waits traced")
 
+    def row_of(self, report, pid):
+        """Of the traced series `sched` and of `preemptions`."""
+        waits = [row for row in self.table(report, "sched")
+                 if row["source"] in TRACED and row["thread"].endswith(f":{pid}")]
+        turns = [row for row in self.table(report, "preemptions") if row["thread"].endswith(f":{pid}")]
+        return waits[0], turns[0]
+
+    def test_whoever_takes_its_cpu_is_named(self):
+        """A thread that spins, and one on its CPU that comes before all others and runs half of the time."""
+        self.hogs.append(subprocess.Popen(["nice", "-n", "-10", *pinned("while True: pass", 1)]))
+        self.hogs.append(subprocess.Popen(["chrt", "-f", "1", *pinned("""
+            import time
+            while True:
+                end = time.monotonic() + 0.02
+                while time.monotonic() < end: pass
+                time.sleep(0.02)""", 1)], stderr=subprocess.DEVNULL))
+        time.sleep(0.5)
+        if self.hogs[1].poll() is not None:
+            self.skipTest("no real-time priority here")
+        first, second = (hog.pid for hog in self.hogs)
+        done = self.doctor("sched", "-p", first, "--duration", "2s", "--json", self.folder / "sched.json")
+        self.assertEqual(0, done.returncode, done.stderr)
+        wait, turns = self.row_of(json.loads((self.folder / "sched.json").read_text()), first)
+        self.assertGreater(turns["count"], 10)
+        self.assertGreaterEqual(turns["max_us"], turns["p99_us"])
+        self.assertGreaterEqual(turns["p99_us"], turns["p50_us"])
+        self.assertGreater(turns["max_at_s"], 0)
+        self.assertLess(turns["max_at_s"], 3)
+        self.assertTrue(turns["preempted_by"].endswith(f":{second}"), turns)
+        self.assertRegex(done.stdout, r"(?m)^\S+:%d .* %s$" % (first, re.escape(turns["preempted_by"])))
+        self.assertRegex(done.stdout, r"host: steal [\d.]+ %, pressure cpu some [\d.]+ %")
+
+    def test_a_thread_that_is_moved_has_migrated(self):
+        report = self.sched(sys.executable, "-c", textwrap.dedent("""
+            import os, time
+            for turn in range(20):
+                os.sched_setaffinity(0, {turn % 2})
+                time.sleep(0.01)"""))
+        traced = [row for row in self.table(report, "sched") if row["source"] in TRACED]
+        self.assertGreaterEqual(max(row["migrations"] for row in traced), 15)
+
+    def test_a_stopped_process_did_not_wait_for_a_cpu(self):
+        child = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        self.hogs.append(child)
+        time.sleep(0.3)
+        child.send_signal(19)
+        done = self.doctor("sched", "-p", child.pid, "--duration", "3s", "--json", self.folder / "sched.json")
+        child.send_signal(18)
+        report = json.loads((self.folder / "sched.json").read_text())
+        self.assertIn(f":{child.pid} was stopped by a signal", report["facts"]["sched.stopped"])
+        self.assertIn("stopped: ", done.stdout)
+        for row in self.table(report, "sched"):
+            self.assertLess(row["wait_us"] or 0, 1e6)
+
     def test_counts_against_timehist(self):
         """Wake-ups of threads that live through the window, on CPUs that are busy. perf's own rings lose some without
         saying so when the machine is busier still: one look of three has to agree."""
@@ -177,15 +269,30 @@ class Traced(doctor.TestCase):
         row = [row for row in self.table(parsed, "sched")
                if row["thread"].endswith(f":{sleeper.pid}") and row["source"] in TRACED][0]
         preempted = [r for r in self.table(parsed, "preemptions") if r["thread"] == row["thread"]][0]["count"]
-        return row["count"] + preempted, len(lines)
+        runs = row["count"] + preempted + int(row["unseen"] or 0)
+        return runs + self.untold(data, sleeper.pid, window), len(lines)
 
-    @unittest.skipUnless((CGROUP / "cpu.cfs_quota_us").exists() and os.access(CGROUP, os.W_OK),
-                         "needs the cpu controller of control groups, version 1")
+    @staticmethod
+    def untold(data, pid, window):
+        """Runs of which perf's own data has the end and no begin (no tracepoint told anybody); timehist counts them."""
+        text = subprocess.run(["perf", "script", "-i", data, "-F", "time,event,trace", "--time", ",".join(window)],
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+        begun, untold = True, 0
+        for left, came in re.findall(r"sched_switch: .* prev_pid=(\d+) .* next_pid=(\d+)", text):
+            if int(left) == pid:
+                untold += not begun
+                begun = False
+            if int(came) == pid:
+                begun = True
+        return untold
+
+    @unittest.skipUnless(QUOTA, "needs root and the cpu controller of control groups, version 1 or 2")
     def test_a_quota_is_told_from_neighbours(self):
-        group = CGROUP / f"gsd-test-{os.getpid()}"
+        parent, file, value = QUOTA
+        group = parent / f"gsd-test-{os.getpid()}"
         group.mkdir()
         self.addCleanup(group.rmdir)
-        (group / "cpu.cfs_quota_us").write_text("20000")
+        (group / file).write_text(value)
         report = self.folder / "run.json"
         code = f"""
             import time
@@ -200,6 +307,14 @@ class Traced(doctor.TestCase):
         self.assertGreater(metrics["sched.throttled_percent"], 50)
         self.assertIn(group.name, parsed["facts"]["sched.quota"])
         self.assertIn("cpu-quota", doctor.fired(parsed))
+        # And by sched, beside who had the CPU.
+        done = self.doctor("sched", "--json", report, "--", *pinned(code, 1))
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertRegex(done.stdout, r"quota: group \S*%s was throttled in \d+ of \d+ periods" % group.name)
+        parsed = json.loads(report.read_text())
+        host = self.table(parsed, "host")[0]
+        self.assertGreater(host["throttled_periods"], 10)
+        self.assertGreater(host["throttled_ms"], 100)
 
     @unittest.skipUnless(os.environ.get("GSD_TORCH_PYTHON"), "no Python with torch was found")
     def test_hogs_starve_a_training_job(self):
@@ -226,6 +341,8 @@ class Traced(doctor.TestCase):
         report, done = self.run_job(sys.executable, "-c", textwrap.dedent(code))
         self.assertEqual(0, done.returncode)
         self.assertIn("was stopped by a signal", report["facts"]["sched.stopped"])
+        self.assertIn("stopped-by-signal", doctor.fired(report))
+        self.assertIn("A signal had stopped a thread of the job", done.stdout)
 
 
 if __name__ == "__main__":

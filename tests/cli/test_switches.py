@@ -1,5 +1,6 @@
-"""Without root: switches of the job's own threads in run. Threads that share a CPU are preempted, one that has it alone is
-hardly ever; as root the tier is used where the trace of the machine is not."""
+"""Without root: switches of the job's own threads in run and sched. Threads that share a CPU are preempted, one that has it
+alone is hardly ever; as root the tier is used where the trace of the machine is not. With capabilities and without root:
+the best that they allow."""
 import json
 import os
 import shutil
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import time
 import unittest
 
 import doctor
@@ -74,6 +76,105 @@ class Switches(doctor.TestCase):
         if entries["scheduler trace"]["state"] != "unavailable":
             self.skipTest("another user may trace the machine here")
         self.assertIn("switch records", entries)
+
+
+WITH_BPF = ["--inh-caps=+bpf,+perfmon", "--ambient-caps=+bpf,+perfmon"]
+WITH_PERFMON = ["--inh-caps=+perfmon", "--ambient-caps=+perfmon"]
+
+
+@unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs root and setpriv to give root up")
+class Sched(doctor.TestCase):
+    def setUp(self):
+        super().setUp()
+        os.chmod(self.folder, 0o777)
+
+    def sched(self, *arguments, caps=()):
+        """(what it printed, the report) of another user's sched."""
+        report = self.folder / "sched.json"
+        done = subprocess.run([*NOBODY, *caps, doctor.PROGRAM, "sched", "--json", str(report), *map(str, arguments)],
+                              cwd="/", env=self.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        if done.returncode == 126 or "setpriv" in done.stderr:
+            self.skipTest("the program cannot be run by another user here: " + done.stderr)
+        self.assertEqual(0, done.returncode, done.stderr)
+        with open(report) as file:
+            return done.stdout, json.load(file)
+
+    def assertSwitchRecords(self, text, report):
+        entries = {entry["source"]: entry for entry in report["coverage"]}
+        if entries.get("scheduler trace", {}).get("state") != "unavailable":
+            self.skipTest("another user may trace the machine here")
+        if "switch records" not in entries["scheduler"]["reason"]:
+            self.assertRegex(entries["scheduler switch records"]["hint"], "CAP_PERFMON|ulimit")
+            self.skipTest("refused: " + entries["scheduler switch records"]["reason"])
+        self.assertEqual(("C", "partial"), (entries["scheduler"]["tier"], entries["scheduler"]["state"]))
+        # What cannot be known has no column, and is null in the report.
+        for absent in ("Wakeups", "Avg ms"):
+            self.assertNotIn(absent, text)
+        for present in ("Preempt", "Max ms", "Migr", "scheduler (tier C)", "try: run it as root, or with CAP_BPF and"):
+            self.assertIn(present, text)
+        sums = [series for series in report["series"] if series["name"] == "sched"][0]
+        self.assertTrue(all(row[sums["columns"].index("count")] is None for row in sums["rows"]))
+
+    def preempted(self, report):
+        series = [s for s in report["series"] if s["name"] == "preemptions"][0]
+        return [row for row in (dict(zip(series["columns"], cells)) for cells in series["rows"]) if row["count"] >= 10]
+
+    def test_a_command(self):
+        text, report = self.sched("--", PYTHON, "-c", textwrap.dedent(TURNS))
+        self.assertSwitchRecords(text, report)
+        both = self.preempted(report)
+        self.assertGreaterEqual(len(both), 2, text)
+        for row in both:
+            self.assertRegex(text, r"(?m)^%s\s+[\d.]+\s+[\d.]+\s+%d\s" % (row["thread"], row["count"]))
+
+    def test_a_process_of_this_user_with_threads_and_children_born_before_and_after(self):
+        code = """
+            import os, threading, time
+            cpu = min(os.sched_getaffinity(0))
+            os.sched_setaffinity(0, {cpu})
+            end = time.monotonic() + 8
+            def spin():
+                while time.monotonic() < end: pass
+            before = threading.Thread(target=spin)
+            before.start()
+            time.sleep(2)
+            child = os.fork()
+            spin()
+            if child == 0: os._exit(0)"""
+        job = subprocess.Popen([*NOBODY, PYTHON, "-c", textwrap.dedent(code)], cwd="/")
+        self.addCleanup(job.wait)
+        self.addCleanup(job.kill)
+        time.sleep(1)
+        text, report = self.sched("-p", job.pid, "--duration", "4s")
+        self.assertSwitchRecords(text, report)
+        threads = {row["thread"].rsplit(":", 1)[1] for row in self.preempted(report)}
+        self.assertIn(str(job.pid), threads, text)
+        self.assertGreaterEqual(len(threads), 3, text)
+
+    def test_a_process_of_another_user_is_seen_in_proc_alone(self):
+        text, report = self.sched("-p", os.getpid(), "--duration", "1s")
+        entries = {entry["source"]: entry for entry in report["coverage"]}
+        if entries.get("scheduler trace", {}).get("state") != "unavailable":
+            self.skipTest("another user may trace the machine here")
+        self.assertIn("sums of /proc schedstat", entries["scheduler"]["reason"])
+        self.assertIn("perf_event_paranoid", entries["scheduler switch records"]["reason"])
+        self.assertNotIn("Preempt", text)
+        self.assertIn("Wait ms", text)
+
+    def test_capabilities_in_place_of_root(self):
+        """CAP_BPF and CAP_PERFMON: eBPF. CAP_PERFMON alone: what it allows, which is not eBPF."""
+        text, report = self.sched("--", "sleep", "0.5", caps=WITH_BPF)
+        entries = {entry["source"]: entry for entry in report["coverage"]}
+        if "built without it" in str(report["coverage"]) or "does not describe its types" in str(report["coverage"]):
+            self.skipTest("no eBPF here")
+        self.assertEqual("A", entries["scheduler"]["tier"], report["coverage"])
+        self.assertIn("Wakeups", text)
+        text, report = self.sched("--", "sleep", "0.5", caps=WITH_PERFMON)
+        entries = {entry["source"]: entry for entry in report["coverage"]}
+        self.assertIn(entries["scheduler"]["tier"], ("B", "C"))
+        if entries["scheduler"]["tier"] == "C":
+            self.assertIn("cannot use eBPF", entries["scheduler trace"]["reason"])
+            self.assertIn("CAP_BPF", entries["scheduler trace"]["hint"])
 
 
 if __name__ == "__main__":

@@ -20,7 +20,3 @@ struct irqaction {
 };
 
 #pragma clang attribute pop
-
-// From Linux 5.18 on sched_switch tells the state that a thread had when it was switched out. Its own field may be that of
-// a wake-up by then.
-typedef void (*btf_trace_sched_switch)(void*, _Bool, struct task_struct*, struct task_struct*, unsigned int);

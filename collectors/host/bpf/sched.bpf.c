@@ -237,7 +237,7 @@ int BPF_PROG(on_switch, _Bool preempt, struct task_struct* from, struct task_str
   if (!from_counts && !to_counts) return 0;
   const BpfU64 now = bpf_ktime_get_ns();
   if (from_counts) {
-    const BpfU64 state = bpf_core_type_exists(btf_trace_sched_switch) ? (BpfU32)ctx[3] : state_of(from);
+    const BpfU64 state = config.switch_tells_state ? (BpfU32)ctx[3] : state_of(from);
     take_off(from, to, preempt || !state, cpu, now);
   }
   if (to_counts) put_on(to, from, cpu, now);

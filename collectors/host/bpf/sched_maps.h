@@ -27,6 +27,8 @@ struct BpfConfig {
   BpfU32 only_job;  // else every thread of the machine
   BpfU32 ancestor;  // processes that it starts belong to the job
   BpfU64 least_wait, least_irq;
+  BpfU32 switch_tells_state;  // in a fourth argument, which older kernels lack: then the program must not look at it
+  BpfU32 unused;
 };
 
 struct BpfDelays {

@@ -77,6 +77,7 @@ Facts facts(const std::string& compression, const std::string& place) {
               {"compression", compression},
               {"compression.place", place},
               {"sched.same_core.kind", "none"},
+              {"sched.stopped.kind", "none"},
               {"sweep", "live"},
               {"sweep.cliff", "no cliff"},
               {"sweep.not_a_collective", "no"},

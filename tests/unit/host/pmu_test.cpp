@@ -126,6 +126,29 @@ TEST_CASE("every refusal has its own sentence") {
   CHECK(why(EACCES) != why(EINVAL));
 }
 
+TEST_CASE("a refused user is told which sysctl or capability helps, and only when it does") {
+  struct Case {
+    unsigned uid;
+    std::optional<int> paranoid, open_to_all_at;
+    const char *why, *hint;
+  };
+  const Case cases[] = {
+      {1000, 2, -1, "kernel.perf_event_paranoid is 2,", "CAP_PERFMON, or: sysctl kernel.perf_event_paranoid=-1"},
+      {1000, 4, 2, "kernel.perf_event_paranoid is 4,", "sysctl kernel.perf_event_paranoid=2"},
+      {1000, 2, 2, "another user's process, or seccomp", "run it as that user"},
+      {1000, std::nullopt, 2, "forbids it to this user", "CAP_PERFMON"},
+      {0, 2, -1, "refused to root", "container"},
+  };
+  for (const Case& one : cases) {
+    const PerfDenial denial = perf_denial(one.uid, one.paranoid, one.open_to_all_at);
+    CHECK_MESSAGE(denial.why.find(one.why) != std::string::npos, denial.why);
+    CHECK_MESSAGE(denial.hint.find(one.hint) != std::string::npos, denial.hint);
+  }
+  CHECK(perf_denial(1000, 2, 2).hint.find("sysctl") == std::string::npos);
+  CHECK(pages_refusal("cannot", "", EPERM).hint.find("perf_event_mlock_kb") != std::string::npos);
+  CHECK(pages_refusal("cannot", "", ENOMEM).hint.empty());
+}
+
 TEST_CASE("one line says whether there are hardware counters") {
   const Coverage coverage = pmu_coverage();
   if (coverage.state == CoverageState::unavailable) CHECK(coverage.reason.ends_with("; software clocks instead"));

@@ -14,6 +14,8 @@ namespace {
 
 constexpr Nanoseconds kSecond = 1'000'000'000;
 
+IrqRoots roots_of(const test::Tree& tree) { return {tree.root() / "proc", tree.root() / "sys"}; }
+
 // Process 10 of the doctor has the child 20 with the threads 20 and 21.
 void put_thread(const test::Tree& tree, int tid, const std::string& name, const std::string& schedstat,
                 const std::string& state) {
@@ -52,7 +54,7 @@ TEST_CASE("two looks: threads from their birth, the machine from the first look"
   put_thread(tree, 20, "python3", "1000000000 50000000 10", "R (running)");
   put_thread(tree, 21, "pt_autograd_0", "200000000 900000000 40", "S (sleeping)");
   put_machine(tree, 100, 500, "nr_periods 100\nnr_throttled 50\nthrottled_time 5000000000\n");
-  ProcSampler sampler(tree.root(), 10, Since::birth);
+  ProcSampler sampler(roots_of(tree), 10, JobThreads::Ancestor::left_out, Since::birth);
   sampler.look(kSecond);
   put_thread(tree, 20, "python3", "1800000000 250000000 20", "T (stopped)");
   put_machine(tree, 300, 700, "nr_periods 120\nnr_throttled 69\nthrottled_time 6500000000\n");
@@ -71,6 +73,7 @@ TEST_CASE("two looks: threads from their birth, the machine from the first look"
   CHECK(number(sched, 1, "migrations") == 4);
   for (const char* unknown : {"count", "p50_us", "p99_us", "max_us", "unseen"})
     CHECK(std::isnan(number(sched, 0, unknown)));
+  CHECK(parts.facts.at("sched.stopped.kind") == "stopped");
   CHECK(parts.facts.at("sched.stopped") == "python3:20 was stopped by a signal in 1 of 2 looks");
 
   const Series& irq = parts.series.at("irq");
@@ -94,24 +97,46 @@ TEST_CASE("a process that was there before counts from the first look, itself in
   const test::Tree tree;
   tree.put("proc/20/task/20/children", "");
   put_thread(tree, 20, "python3", "1000000000 50000000 10", "R (running)");
-  ProcSampler sampler(tree.root(), 20, Since::first_look);
+  ProcSampler sampler(roots_of(tree), 20, JobThreads::Ancestor::of_it, Since::first_look);
   sampler.look(kSecond);
   put_thread(tree, 20, "python3", "1300000000 60000000 12", "R (running)");
   sampler.look(2 * kSecond);
   RecordingParts parts;
   sampler.add_parts(parts);
   CHECK(number(parts.series.at("sched"), 0, "run_us") == doctest::Approx(300'000));
+  CHECK(parts.facts.at("sched.stopped.kind") == "none");
   CHECK(number(parts.series.at("sched"), 0, "wait_us") == doctest::Approx(10'000));
+}
+
+TEST_CASE("one look at another machine's files: sums from birth on, its name, and nothing that takes two looks") {
+  const test::Tree tree;
+  tree.put("proc/20/task/20/children", "");
+  tree.put("proc/sys/kernel/hostname", "gpu-7\n");
+  put_thread(tree, 20, "python3", "1000000000 50000000 10", "R (running)");
+  put_machine(tree, 100, 500, "");
+  ProcSampler sampler(roots_of(tree), 0, JobThreads::Ancestor::of_it, Since::birth);
+  sampler.look(kSecond);
+  RecordingParts parts;
+  sampler.add_parts(parts);
+  CHECK(number(parts.series.at("sched"), 0, "wait_us") == doctest::Approx(50'000));
+  CHECK_FALSE(parts.series.contains("host"));
+  REQUIRE_FALSE(parts.coverage.empty());
+  CHECK(parts.coverage[0].reason.find("birth") != std::string::npos);
+  CHECK(parts.coverage[0].hint.empty());
+  sampler.finish(2 * kSecond);
+  sampler.add_parts(parts);
+  CHECK(std::get<std::string>(cell(parts.series.at("host"), 0, "machine")) == "gpu-7");
 }
 
 TEST_CASE("nothing below the root: coverage says so, and no series") {
   const test::Tree tree;
-  ProcSampler sampler(tree.root(), 10, Since::birth);
+  ProcSampler sampler(roots_of(tree), 10, JobThreads::Ancestor::left_out, Since::birth);
   sampler.look(kSecond);
   sampler.finish(2 * kSecond);
   RecordingParts parts;
   sampler.add_parts(parts);
   CHECK_FALSE(parts.series.contains("sched"));
+  CHECK_FALSE(parts.facts.contains("sched.stopped.kind"));
   CHECK_FALSE(parts.series.contains("irq"));
   REQUIRE(parts.coverage.size() == 2);
   for (const Coverage& entry : parts.coverage) CHECK(entry.state == CoverageState::unavailable);
@@ -148,7 +173,7 @@ TEST_CASE("threads that are bound to one core are told with who shares it") {
   bind(20, "python3", "1", "900000000 0 1");
   bind(21, "proxy", "3", "800000000 0 1");
   bind(22, "wide", "0-3", "700000000 0 1");
-  ProcSampler sampler(tree.root(), 10, Since::birth);
+  ProcSampler sampler(roots_of(tree), 10, JobThreads::Ancestor::left_out, Since::birth);
   sampler.look(kSecond);
   sampler.finish(2 * kSecond);
   RecordingParts parts;

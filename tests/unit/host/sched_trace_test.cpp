@@ -211,3 +211,22 @@ TEST_CASE("interrupts alone: nothing is known of threads") {
   for (const IrqTime& time : (*trace)->irqs()) softirqs = softirqs || (time.soft && time.time > 0);
   CHECK(softirqs);
 }
+
+TEST_CASE("two ways that differ by more than 15 % warn; of little there is nothing to compare") {
+  struct Case {
+    double traced_ms, schedstat_ms;
+    std::size_t warnings, facts;
+  };
+  for (const Case& one :
+       {Case{100, 100, 0, 1}, Case{86, 100, 0, 1}, Case{84, 100, 1, 1}, Case{116, 100, 1, 1}, Case{10, 49, 0, 0}}) {
+    RecordingParts parts;
+    add_cross_check({one.traced_ms, one.schedstat_ms, 3}, "B", parts);
+    CHECK(parts.coverage.size() == one.warnings);
+    CHECK(parts.facts.count("sched.cross_check") == one.facts);
+  }
+  RecordingParts parts;
+  add_cross_check({50, 100, 3}, "B", parts);
+  REQUIRE(parts.coverage.size() == 1);
+  CHECK(parts.coverage[0].source == "scheduler cross-check");
+  CHECK(parts.coverage[0].reason.find("differ by -50 %") != std::string::npos);
+}

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 using namespace gradsync;
 
 namespace {
@@ -68,4 +70,28 @@ TEST_CASE("no wait spans lost records, and none began before the first") {
   CHECK(seen.name_of(99) == "rank:99");
   seen.rename(99, "loader");
   CHECK(seen.name_of(99) == "loader:99");
+}
+
+TEST_CASE("beside the sums of /proc: by thread number; whoever ended between two looks comes last") {
+  const SwitchAccount seen = account({{1000 * kUs, 7, 70, 0, Went::preempted},
+                                      {1001 * kUs, 7, 71, 0, Went::in},
+                                      {3000 * kUs, 7, 71, 0, Went::preempted},
+                                      {3001 * kUs, 7, 70, 0, Went::in},
+                                      {5000 * kUs, 7, 71, 0, Went::in}});
+  ThreadWait rank = unknown_wait("rank:70"), sleeper = unknown_wait("sleeper:72");
+  rank.tid = 70;
+  rank.wait_us = 9000;
+  sleeper.tid = 72;
+  const std::vector<ThreadSeen> threads = seen.beside({rank, sleeper});
+  REQUIRE(threads.size() == 3);
+  CHECK(threads[0].wait.wait_us == 9000);
+  CHECK(threads[0].wait.preempted_by == "loader:71");
+  CHECK(threads[0].preempted.count == 1);
+  CHECK(threads[0].preempted.max_us == doctest::Approx(2001));
+  CHECK(threads[0].preempted_longest_at == 3001 * kUs);
+  CHECK(threads[1].wait.thread == "sleeper:72");
+  CHECK(threads[1].preempted.count == 0);
+  CHECK(std::isnan(threads[1].preempted.max_us));
+  CHECK(threads[2].wait.thread == "loader:71");
+  CHECK(std::isnan(threads[2].wait.run_us));
 }
