@@ -27,6 +27,7 @@ std::unique_ptr<Analyzer> make_break_even();      // which compressor beats a de
 std::unique_ptr<Analyzer> make_nccl_choices();
 std::unique_ptr<Analyzer> make_nccl_transport();  // what NCCL uses between nodes, joined over its logs
 std::unique_ptr<Analyzer> make_irq_pressure();    // rate, time and balance of interrupts
+std::unique_ptr<Analyzer> make_measured_by();     // tier, state and loss behind each number of the host
 std::unique_ptr<Analyzer> make_nic_pressure();    // bytes per step on the wire, congestion, loss
 std::unique_ptr<Analyzer> make_host_join();       // exposed communication in which a thread had no CPU
 std::unique_ptr<Analyzer> make_user_copy();       // CPU time in copies between user and kernel memory

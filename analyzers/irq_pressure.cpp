@@ -13,6 +13,8 @@ namespace gradsync {
 namespace {
 
 constexpr double kFewestInterrupts = 1000;  // below, shares of CPUs move by chance
+constexpr double kManyRuns = 1000;          // of NET_RX in a second
+constexpr double kFewInterrupts = 0.1;      // for each of them
 constexpr std::size_t kMostDevices = 64;
 // perf's ring buffers lose interrupts of idle CPUs and do not count them.
 bool is_lossy(std::string_view source) { return source == "perf script" || source == "perf rings"; }
@@ -35,12 +37,31 @@ struct Times {
   std::string source;
 };
 
+// A softirq on one CPU.
+struct Action {
+  double count = 0, us = 0;
+};
+
 struct Machine {
   std::map<std::string, Device> devices;
   Times timed, sampled;
-  double rate_hz = 0;  // of devices, over the sources that know it
+  std::map<std::pair<std::string, double>, Action> actions;  // timed ones: "NET_RX", CPU
+  std::map<double, double> received;                         // NET_RX per second, by CPU
+  double rate_hz = 0;                                        // of devices, over the sources that know it
   std::string rate_source;
 };
+
+void add_softirq(const SeriesTable& table, const std::vector<Cell>& row, Machine& machine) {
+  const std::string action = table.text(row, "irq"), source = table.text(row, "source");
+  const double count = table.number(row, "count").value_or(0), cpu = table.number(row, "cpu").value_or(-1);
+  if (source == "/proc/softirqs" && action == "NET_RX")
+    machine.received[cpu] += count / table.number(row, "interval_s").value_or(1);
+  const auto soft = table.number(row, "soft_us");
+  if (!soft || is_sampled(source)) return;
+  Action& timed = machine.actions[{action, cpu}];
+  timed.count += count;
+  timed.us += *soft;
+}
 
 void add_row(const SeriesTable& table, const std::vector<Cell>& row, Machine& machine) {
   const std::string role = table.text(row, "role"), source = table.text(row, "source");
@@ -54,6 +75,7 @@ void add_row(const SeriesTable& table, const std::vector<Cell>& row, Machine& ma
     times.seconds = std::max(times.seconds, seconds);
     times.source = source;
   }
+  if (role == "softirq" && seconds > 0) add_softirq(table, row, machine);
   const std::string name = table.text(row, "device");
   if (name.empty()) return;
   Device& device = machine.devices[name];
@@ -122,6 +144,45 @@ void add_machine(const Machine& machine, MetricSet& metrics) {
     add_largest("irq.time_share_percent", busiest_percent(hard.hard_us, hard.seconds), hard.source, metrics);
   if (!soft.soft_us.empty())
     add_largest("softirq.time_share_percent", busiest_percent(soft.soft_us, soft.seconds), soft.source, metrics);
+  std::map<double, double> both;  // us in a second
+  for (const auto& [cpu, us] : hard.hard_us) both[cpu] += us / hard.seconds;
+  for (const auto& [cpu, us] : soft.soft_us) both[cpu] += us / soft.seconds;
+  if (!both.empty()) add_largest("irq.busiest_cpu_percent", busiest_percent(both, 1), soft.source, metrics);
+}
+
+// "NET_RX takes 43 % of CPU 1: 194K runs/s of 2.2 µs"
+void name_costliest_softirq(const std::map<std::string, Machine>& machines, Facts& facts) {
+  double most = 0;
+  for (const auto& [name, machine] : machines)
+    for (const auto& [key, action] : machine.actions) {
+      const double percent = 1e-4 * action.us / machine.timed.seconds;
+      if (action.count < kFewestInterrupts || percent <= most) continue;
+      most = percent;
+      facts["softirq.costliest"] = key.first + " takes " + format_percent(percent) + " of CPU " +
+                                   format_count(key.second) + (machines.size() > 1 ? " of " + name : "") + ": " +
+                                   format_count(action.count / machine.timed.seconds) + " runs/s of " +
+                                   format_seconds(1e-6 * action.us / action.count);
+    }
+}
+
+// What comes over veth, loopback and tunnels raises no interrupt, and a driver that is busy polls.
+void tell_silent_traffic(const std::map<std::string, Machine>& machines, Facts& facts) {
+  double most = kManyRuns;
+  for (const auto& [name, machine] : machines) {
+    double all = 0;
+    const std::pair<const double, double>* busiest = nullptr;
+    for (const auto& one : machine.received) {
+      all += one.second;
+      if (busiest == nullptr || one.second > busiest->second) busiest = &one;
+    }
+    if (all < most || machine.rate_source.empty() || machine.rate_hz > kFewInterrupts * all) continue;
+    most = all;
+    facts["irq.silent_traffic"] =
+        "NET_RX ran " + format_count(all) + " times/s, most often on CPU " + format_count(busiest->first) +
+        ", while devices raised " + format_count(machine.rate_hz) +
+        " interrupts/s: packets over veth, loopback and tunnels raise none, nor do those that "
+        "a driver polls for. No interrupts is not no traffic";
+  }
 }
 
 // "virtio1 takes 3.1 % of a CPU: 12.4k interrupts/s of 2.5 µs": of the device whose handlers took most time.
@@ -154,16 +215,22 @@ void name_busiest(const std::vector<std::pair<std::string, const Device*>>& devi
   }
 }
 
-void add_softnet(const Inputs& inputs, MetricSet& metrics) {
+void add_softnet(const Inputs& inputs, MetricSet& metrics, Facts& facts) {
   const auto series = inputs.series.find("softnet");
   if (series == inputs.series.end()) return;
   const SeriesTable table(series->second);
   std::map<std::string, std::pair<double, double>> by_machine;  // dropped, squeezed, per second
+  double most = 0;
   for (const auto& row : table.rows()) {
     const double seconds = table.number(row, "interval_s").value_or(0);
     if (seconds <= 0) continue;
     auto& [dropped, squeezed] = by_machine[table.text(row, "machine")];
-    dropped += table.number(row, "dropped").value_or(0) / seconds;
+    const double here = table.number(row, "dropped").value_or(0) / seconds;
+    dropped += here;
+    if (here > most)
+      facts["softnet.drops"] = "CPU " + format_count(table.number(row, "cpu").value_or(-1)) + " dropped " +
+                               format_count(here) + " packets/s because its backlog was full";
+    most = std::max(most, here);
     squeezed += table.number(row, "squeezed").value_or(0) / seconds;
   }
   for (const auto& [machine, rates] : by_machine) {
@@ -178,7 +245,7 @@ class IrqPressureAnalyzer final : public Analyzer {
   void summarise(const RankTimeline&, const Inputs&, Summary&) const override {}
 
   void conclude(const Summary&, const Inputs& inputs, Conclusions& conclusions) const override {
-    add_softnet(inputs, conclusions.metrics);
+    add_softnet(inputs, conclusions.metrics, conclusions.facts);
     const auto series = inputs.series.find("irq");
     if (series == inputs.series.end()) return;
     const SeriesTable table(series->second);
@@ -196,6 +263,8 @@ class IrqPressureAnalyzer final : public Analyzer {
     for (const auto& [name, machine] : machines) add_machine(machine, conclusions.metrics);
     name_costliest(devices, conclusions.facts);
     name_busiest(devices, conclusions.facts);
+    name_costliest_softirq(machines, conclusions.facts);
+    tell_silent_traffic(machines, conclusions.facts);
   }
 };
 

@@ -55,6 +55,8 @@ run_all() {
     printf '\n== watching the scheduler ==\n'
     "$python" ./host_tracing.py "$build/gradsync-doctor"
   fi
+  printf '\n== interrupts of a quiet machine ==\n'
+  GSD_DOCTOR="$build/gradsync-doctor" "$python" ./quiet_irq.py || true
   printf '\n== the cliff test ==\n'
   "$build/benchmarks/cliff_power"
 }

@@ -1,11 +1,14 @@
 #include "collectors/host/nic_sampler.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "collectors/host/host.h"
+#include "collectors/host/job_tree.h"
 #include "collectors/host/proc_sampler.h"
 #include "collectors/host/ticker.h"
 #include "src/base/file.h"
@@ -19,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr std::size_t kMostSamples = 600;
+constexpr std::size_t kMostSamples = 600, kMostNamespaces = 64;
 constexpr std::uint64_t kWordBytes = 4;  // port_xmit_data counts words of four bytes
 
 // File, common name, and what one unit of it is.
@@ -71,11 +74,11 @@ std::vector<std::string> names_in(const fs::path& folder) {
   return names;
 }
 
-void read_tcp(const fs::path& root, NicCounters& all) {
-  const Result<std::string> snmp = read_file(root / "proc/net/snmp", 1 << 20);
+void read_tcp(const fs::path& net, NicCounters& all) {
+  const Result<std::string> snmp = read_file(net / "snmp", 1 << 20);
   if (!snmp) return;
   std::map<std::string, std::uint64_t> counters = parse_protocol_counters(*snmp);
-  if (const Result<std::string> more = read_file(root / "proc/net/netstat", 1 << 20))
+  if (const Result<std::string> more = read_file(net / "netstat", 1 << 20))
     counters.merge(parse_protocol_counters(*more));
   for (const auto& [file, name] : {std::pair{"Tcp.OutSegs", "out_segments"},
                                    {"Tcp.RetransSegs", "retransmits"},
@@ -97,7 +100,7 @@ class NicCollector final : public Collector {
   }
 
   Result<void> start(const CollectorContext& context, Environment&) override {
-    sampler_.emplace(context.root);
+    sampler_.emplace(context.root, ::getpid());
     sampler_->look(monotonic_now());
     return ticker_.start([this] { sampler_->look(monotonic_now()); }, Ticker::kPause / 2);
   }
@@ -132,12 +135,51 @@ NicCounters read_nic_counters(const fs::path& root) {
       read_counters(rdma / device / "hw_counters", kHardware, counters);
       if (!counters.empty()) all[device + "/" + port] = std::move(counters);
     }
-  read_tcp(root, all);
+  read_tcp(root / "proc/net", all);
   return all;
+}
+
+NicCounters read_process_nic_counters(const fs::path& proc, std::int64_t pid) {
+  const fs::path net = proc / std::to_string(pid) / "net";
+  NicCounters all;
+  if (const Result<std::string> text = read_file(net / "dev", 1 << 22)) all = parse_net_dev(*text);
+  read_tcp(net, all);
+  return all;
+}
+
+std::optional<std::uint64_t> net_namespace(const fs::path& proc, const std::string& process) {
+  std::error_code error;
+  const std::string text = fs::read_symlink(proc / process / "ns/net", error).string();  // net:[4026531840]
+  if (error || !text.starts_with("net:[") || !text.ends_with(']')) return std::nullopt;
+  return parse_unsigned(std::string_view(text).substr(5, text.size() - 6));
+}
+
+NicSampler::NicSampler(fs::path root, std::int64_t ancestor)
+    : root_(std::move(root)), ancestor_(ancestor), own_(net_namespace(root_ / "proc", "self")) {}
+
+void NicSampler::add_namespaces(NicCounters& all) {
+  if (ancestor_ == 0 || !own_) return;
+  std::set<std::uint64_t> known{*own_};
+  for (const std::int64_t pid : descendants(root_ / "proc", ancestor_)) {
+    const auto space = net_namespace(root_ / "proc", std::to_string(pid));
+    if (!space || known.size() > kMostNamespaces || !known.insert(*space).second) continue;
+    for (auto& [device, counters] : read_process_nic_counters(root_ / "proc", pid)) {
+      const std::string name = fmt::format("{}@{}", device, *space);
+      seen_[name].space = space;
+      all[name] = std::move(counters);
+    }
+  }
 }
 
 void NicSampler::look(Nanoseconds at) {
   Sample sample{at, read_nic_counters(root_)};
+  for (const auto& [device, counters] : sample.counters) seen_[device].space = own_;
+  add_namespaces(sample.counters);
+  for (const auto& [device, counters] : sample.counters) {
+    Seen& seen = seen_[device];
+    if (seen.first == 0) seen.first = at;
+    seen.last = at;
+  }
   if (!samples_.empty())
     for (const auto& [device, counters] : sample.counters) {
       const auto before = samples_.back().counters.find(device);
@@ -155,11 +197,18 @@ void NicSampler::look(Nanoseconds at) {
   samples_ = std::move(thinned);
 }
 
+Cell NicSampler::namespace_of(const std::string& device) const {
+  const auto& space = seen_.at(device).space;
+  return space ? Cell(static_cast<std::int64_t>(*space)) : Cell(kNaN);
+}
+
 Series NicSampler::totals() const {
   Series series{"nic", {"machine", "device", "interval_s"}, {}};
   for (const char* column : kColumns) series.columns.emplace_back(column);
-  const double seconds = static_cast<double>(samples_.back().at - samples_.front().at) * 1e-9;
+  series.columns.emplace_back("namespace");
   for (const auto& [device, counters] : grown_) {
+    const Seen& seen = seen_.at(device);
+    const double seconds = static_cast<double>(seen.last - seen.first) * 1e-9;
     std::vector<Cell> row{machine_name(), device, seconds};
     for (const char* column : kColumns) {
       const auto found = counters.find(column);
@@ -168,6 +217,7 @@ Series NicSampler::totals() const {
       else
         row.emplace_back(static_cast<std::int64_t>(found->second));
     }
+    row.push_back(namespace_of(device));
     series.rows.push_back(std::move(row));
   }
   return series;
@@ -175,7 +225,7 @@ Series NicSampler::totals() const {
 
 // Of devices that carried something.
 Series NicSampler::samples() const {
-  Series series{"nic_samples", {"machine", "device", "at_ns", "rx_bytes", "tx_bytes"}, {}};
+  Series series{"nic_samples", {"machine", "device", "at_ns", "rx_bytes", "tx_bytes", "namespace"}, {}};
   for (const Sample& sample : samples_)
     for (const auto& [device, counters] : sample.counters) {
       const auto grown = grown_.find(device);
@@ -183,7 +233,7 @@ Series NicSampler::samples() const {
       if (grown == grown_.end() || rx == counters.end() || tx == counters.end()) continue;
       if (grown->second.at("rx_bytes") + grown->second.at("tx_bytes") == 0) continue;
       series.rows.push_back({machine_name(), device, std::int64_t{sample.at}, static_cast<std::int64_t>(rx->second),
-                             static_cast<std::int64_t>(tx->second)});
+                             static_cast<std::int64_t>(tx->second), namespace_of(device)});
     }
   return series;
 }

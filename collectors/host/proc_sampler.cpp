@@ -13,6 +13,7 @@
 #include "collectors/host/host.h"
 #include "collectors/host/irq_files.h"
 #include "collectors/host/job_tree.h"
+#include "collectors/host/numa_places.h"
 #include "collectors/host/ticker.h"
 #include "src/base/file.h"
 #include "src/hosttext/series.h"
@@ -35,6 +36,16 @@ void append(SeriesSet& set, Series series) {
 Series without_delays(Series series) {
   for (auto& row : series.rows) row[1] = std::numeric_limits<double>::quiet_NaN();
   return series;
+}
+
+// "python3:812 on node 0, python3:813 on nodes 0-1": of busy threads, on machines of several nodes.
+std::string places_of(const std::vector<CoreThread>& threads, const NumaNodes& nodes) {
+  if (nodes.size() < 2) return "";
+  std::string text;
+  for (const CoreThread& thread : threads)
+    if (thread.percent >= kLeastBusyPercent && !thread.allowed.empty())
+      text += (text.empty() ? "" : ", ") + thread.name + " on " + nodes_text(thread.allowed, nodes);
+  return text;
 }
 
 }  // namespace
@@ -153,6 +164,8 @@ void ProcSampler::add_neighbours(RecordingParts& parts) const {
     threads.push_back({record.name + ":" + std::to_string(key.second),
                        parse_cpu_list(record.last_status.cpus_allowed).value_or(CpuList{}),
                        100e-9 * static_cast<double>(record.run()) / seconds});
+  if (const std::string text = places_of(threads, read_numa_nodes(sys_)); !text.empty())
+    parts.facts["sched.thread_nodes"] = text;
   std::map<std::pair<std::string, int>, double> counts;
   if (interrupts_.snapshots() >= 2)
     for (const InterruptCount& count : interrupts_.between())

@@ -34,6 +34,7 @@ std::vector<std::unique_ptr<Analyzer>> all_analyzers() {
   analyzers.push_back(make_user_copy());
   analyzers.push_back(make_nic_pressure());
   analyzers.push_back(make_ab());
+  analyzers.push_back(make_measured_by());
   return analyzers;
 }
 

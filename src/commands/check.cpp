@@ -11,9 +11,11 @@
 #include "src/commands/command.h"
 #include "src/commands/exit_status.h"
 #include "src/commands/install_paths.h"
+#include "src/commands/irq_places.h"
 #include "src/commands/irq_report.h"
 #include "src/commands/output.h"
 #include "src/commands/root_options.h"
+#include "src/model/series_table.h"
 
 namespace gradsync {
 namespace {
@@ -59,6 +61,7 @@ class CheckCommand final : public Command {
       if (json_ == "-") return exit_status::kDone;
     }
     for (const Coverage& coverage : report.coverage) print(coverage);
+    for (const SeriesRow& device : rows_of(report, "topology")) print_device(device);
     for (const auto& [name, value] : report.facts)
       fmt::print("{:<12} {}: {}\n", "machine", name, escape_controls(value));
     return exit_status::kDone;
@@ -74,6 +77,8 @@ class CheckCommand final : public Command {
     add_topology_parts(topology, parts);
     report.facts = std::move(parts.facts);
     report.series = std::move(parts.series);
+    if (const Result<IrqSnapshot> irqs = read_irq_snapshot(roots))
+      if (std::string places = numa_text(*irqs); !places.empty()) report.facts["irq.numa"] = std::move(places);
     if (roots.live()) return;
     const bool found = !report.facts.empty() || !report.series.empty();
     report.coverage.push_back({"topology", "", found ? CoverageState::collected : CoverageState::unavailable,
@@ -99,6 +104,25 @@ class CheckCommand final : public Command {
     if (!coverage.reason.empty()) fmt::print(": {}", coverage.reason);
     fmt::print("\n");
     if (!coverage.hint.empty()) fmt::print("{:<12}   try: {}\n", "", coverage.hint);
+  }
+
+  // "device       nic eth0 0000:1b:00.0: node 1, 16 lanes of 16 at 8 GT/s of 16, 25000 Mb/s, up"
+  static void print_device(const SeriesRow& row) {
+    const auto number = [&](const char* column) {
+      const auto value = row.number(column);
+      return value ? fmt::format("{:g}", *value) : std::string("?");
+    };
+    const std::string name = row.text("device"), address = row.text("address");
+    std::vector<std::string> words{row.number("numa_node") ? "node " + number("numa_node") : "node not known"};
+    if (row.number("lanes") || row.number("max_lanes"))
+      words.push_back(fmt::format("{} lanes of {} at {} GT/s of {}", number("lanes"), number("max_lanes"),
+                                  number("link_gts"), number("max_link_gts")));
+    if (row.number("nvlinks"))
+      words.push_back(fmt::format("{} of {} NVLinks up", number("nvlinks_active"), number("nvlinks")));
+    for (const char* column : {"port", "model"})
+      if (std::string text = row.text(column); !text.empty()) words.push_back(std::move(text));
+    fmt::print("{:<12} {} {}{}: {}\n", "device", row.text("kind"), escape_controls(name),
+               address.empty() || address == name ? "" : " " + address, escape_controls(join(words, ", ")));
   }
 
   std::string python_ = "python3", json_;

@@ -52,11 +52,30 @@ void complete_run_info(const std::vector<RankTimeline>& ranks, Inputs& inputs) {
   if (run.seconds == 0 && last > first) run.seconds = static_cast<double>(last - first) * 1e-9;
 }
 
+// Looks of each machine's collectors carry its own clock.
+void move_samples(const std::map<std::string, ClockLine>& lines, SeriesSet& series) {
+  const auto samples = series.find("nic_samples");
+  if (samples == series.end()) return;
+  const auto column = [&](const char* name) {
+    const auto& all = samples->second.columns;
+    return static_cast<std::size_t>(std::find(all.begin(), all.end(), name) - all.begin());
+  };
+  const std::size_t machine = column("machine"), at = column("at_ns");
+  for (auto& row : samples->second.rows) {
+    if (row.size() <= std::max(machine, at)) continue;
+    const auto* name = std::get_if<std::string>(&row[machine]);
+    auto* time = std::get_if<std::int64_t>(&row[at]);
+    if (name == nullptr || time == nullptr) continue;
+    if (const auto line = lines.find(*name); line != lines.end()) *time = line->second.map(*time);
+  }
+}
+
 // What only all ranks together can tell, and how far the report can trust it.
 void join(std::vector<RankTimeline>& ranks, Inputs& inputs) {
   const JoinedRanks joined = join_ranks(ranks);
   inputs.one_clock = joined.clocks.state != ClockState::apart;
   inputs.run.clocks = joined.clocks.text;
+  move_samples(joined.clocks.lines, inputs.series);
   if (ranks.size() < 2) return;
   inputs.facts["clocks"] = joined.clocks.state == ClockState::shared    ? "shared"
                            : joined.clocks.state == ClockState::aligned ? "aligned"

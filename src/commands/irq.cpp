@@ -209,7 +209,8 @@ class IrqCommand final : public Command {
     };
     const std::string outcome = fact("irq.outcome"), busiest = fact("irq.busiest");
     verdict.text = "Interrupts: " + (outcome.empty() ? fact("irq.plan") : outcome) + ".";
-    for (const std::string& more : {fact("irq.costliest"), busiest})
+    for (const std::string& more :
+         {fact("irq.costliest"), busiest, fact("softirq.costliest"), fact("irq.silent_traffic"), fact("softnet.drops")})
       if (!more.empty()) verdict.text += " " + more + ".";
     return verdict;
   }

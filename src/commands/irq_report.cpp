@@ -10,6 +10,7 @@
 #include "src/affinity/refusal.h"
 #include "src/base/text.h"
 #include "src/base/units.h"
+#include "src/commands/irq_places.h"
 
 namespace gradsync {
 namespace {
@@ -94,6 +95,7 @@ void add_picture(const IrqPicture& picture, Inputs& inputs) {
   inputs.facts["irq.plan"] =
       moves == 0 ? "no interrupt has to move"
                  : fmt::format("{} interrupt{} had better come on another CPU", moves, moves == 1 ? "" : "s");
+  if (std::string places = numa_text(picture.snapshot); !places.empty()) inputs.facts["irq.numa"] = std::move(places);
   std::vector<std::string> owners;
   for (const IrqOwner& owner : picture.snapshot.owners)
     owners.push_back(fmt::format("{} (process {})", owner.name, owner.pid));

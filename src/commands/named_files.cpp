@@ -34,7 +34,9 @@ FolderContent look_into(const fs::path& folder) {
   for (; !error && next != end && seen < kMostFiles; next.increment(error), ++seen) {
     const fs::directory_entry& entry = *next;
     if (entry.is_directory(error)) {
-      if (fs::exists(entry.path() / "recording.json", error) && fs::is_directory(entry.path() / "events", error)) {
+      const bool begun =
+          fs::exists(entry.path() / "recording.json", error) || fs::is_directory(entry.path() / "hello", error);
+      if (begun && fs::is_directory(entry.path() / "events", error)) {
         content.recordings.push_back(entry.path());
         next.disable_recursion_pending();
       } else if (next.depth() >= kDeepest) {

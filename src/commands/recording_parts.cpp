@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <map>
 #include <set>
 
 #include "src/base/file.h"
 #include "src/base/host_name.h"
+#include "src/commands/join_hosts.h"
 #include "src/report/json.h"
 
 namespace gradsync {
@@ -25,6 +27,18 @@ std::string own_host() {
   std::string name = host_name();
   std::replace(name.begin(), name.end(), '/', '_');
   return name;
+}
+
+// recording.json, or of a recording of several hosts recording@HOST.json.
+bool is_head(const std::string& name) {
+  return name == "recording.json" || (name.starts_with("recording@") && name.ends_with(".json"));
+}
+
+// "node1" of recording@node1.json and nic@node1.json; empty without one.
+std::string host_of(const fs::path& file) {
+  const std::string stem = file.stem().string();
+  const std::size_t at = stem.find('@');
+  return at == std::string::npos ? "" : stem.substr(at + 1);
 }
 
 std::set<std::string> hosts_in(const fs::path& folder) {
@@ -61,7 +75,7 @@ std::string why_not_joined(const fs::path& folder) {
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    if (name == "recording.json") return "it holds a recording that was finished";
+    if (is_head(name)) return "it holds a recording that was finished";
     if (std::find(kFolders.begin(), kFolders.end(), name) == kFolders.end() || entry->is_symlink(error) ||
         !entry->is_directory(error))
       return "it exists and is not an empty folder";
@@ -105,17 +119,19 @@ std::vector<std::string> other_hosts(const fs::path& folder) {
   return {hosts.begin(), hosts.end()};
 }
 
+// Beside other hosts each has files of its own: whoever ends last would write over the others' otherwise.
 Result<void> write_recording_parts(const fs::path& folder, const Report& parts) {
+  const std::string ending = (other_hosts(folder).empty() ? "" : "@" + own_host()) + ".json";
   Report head = parts;
   head.series.clear();
-  if (const Result<void> written = write_file(folder / "recording.json", report_to_json(head)); !written)
+  if (const Result<void> written = write_file(folder / ("recording" + ending), report_to_json(head)); !written)
     return written.error();
   for (const auto& [name, series] : parts.series) {
     Report one;
     one.tool = parts.tool;
     one.command = "series";
     one.series[name] = series;
-    if (const Result<void> written = write_file(folder / "series" / (name + ".json"), report_to_json(one)); !written)
+    if (const Result<void> written = write_file(folder / "series" / (name + ending), report_to_json(one)); !written)
       return written.error();
   }
   return {};
@@ -133,26 +149,40 @@ Coverage unreadable(const std::string& what, const Error& error) {
   return {what, "", CoverageState::partial, error.message(), error.hint, 0};
 }
 
+std::vector<fs::path> sorted_files(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 }  // namespace
 
 Report read_recording_parts(const fs::path& folder) {
-  Report parts;
-  if (Result<Report> head = read_report_file(folder / "recording.json"))
-    parts = std::move(*head);
-  else
-    parts.coverage.push_back(unreadable("recording.json", head.error()));
-  std::vector<fs::path> files;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder / "series", error)) files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
-  for (const fs::path& file : files) {
-    Result<Report> one = read_report_file(file);
-    if (!one)
-      parts.coverage.push_back(unreadable("series " + file.filename().string(), one.error()));
+  std::map<std::string, Report> by_host;
+  std::vector<Coverage> broken;
+  std::vector<fs::path> heads;
+  for (const fs::path& file : sorted_files(folder))
+    if (is_head(file.filename().string())) heads.push_back(file);
+  if (heads.empty()) heads.push_back(folder / "recording.json");  // and its error says so
+  for (const fs::path& file : heads) {
+    if (Result<Report> head = read_report_file(file))
+      by_host[host_of(file)] = std::move(*head);
     else
-      parts.series.merge(one->series);
+      broken.push_back(unreadable(file.filename().string(), head.error()));
   }
-  return parts;
+  for (const fs::path& file : sorted_files(folder / "series")) {
+    if (Result<Report> one = read_report_file(file))
+      by_host[host_of(file)].series.merge(one->series);
+    else
+      broken.push_back(unreadable("series " + file.filename().string(), one.error()));
+  }
+  std::vector<HostParts> hosts;
+  for (auto& [host, parts] : by_host) hosts.push_back({host, std::move(parts)});
+  Report all = join_hosts(std::move(hosts));
+  all.coverage.insert(all.coverage.end(), broken.begin(), broken.end());
+  return all;
 }
 
 }  // namespace gradsync

@@ -1,6 +1,7 @@
 // The parts of a recording that the doctor itself writes: recording.json and series/<name>.json. Both are report
 // documents (schema/report.schema.json) without findings, so that one reader serves all: recording.json holds tool, run,
-// facts, options (as facts "option.<name>") and coverage; a series file holds its one table.
+// facts, options (as facts "option.<name>") and coverage; a series file holds its one table. A host that records beside
+// others writes recording@HOST.json and series/<name>@HOST.json, which are read as one (join_hosts.h).
 #pragma once
 
 #include <filesystem>

@@ -139,6 +139,38 @@ std::map<std::string, std::uint64_t> parse_protocol_counters(std::string_view te
   return counters;
 }
 
+// Inter-|   Receive                    |  Transmit
+//  face |bytes packets errs drop fifo … |bytes packets errs drop …
+//    lo:  2706      31    0    0    0 …   2706      31    0    0 …
+std::map<std::string, std::map<std::string, std::uint64_t>> parse_net_dev(std::string_view text) {
+  std::vector<std::string> columns;
+  std::map<std::string, std::map<std::string, std::uint64_t>> all;
+  while (!text.empty()) {
+    const std::string_view line = take_line(text);
+    if (const std::size_t bar = line.find('|'); bar != std::string_view::npos) {
+      const std::size_t second = line.find('|', bar + 1);
+      if (second == std::string_view::npos || trim(line.substr(0, bar)) != "face") continue;
+      columns.clear();
+      for (const auto& [start, words] : {std::pair{"rx_", split_words(line.substr(bar + 1, second - bar - 1))},
+                                         {"tx_", split_words(line.substr(second + 1))}})
+        for (const std::string_view word : words)
+          columns.push_back(start + std::string(word == "errs" ? "errors" : word == "drop" ? "dropped" : word));
+      continue;
+    }
+    const std::size_t colon = line.rfind(':');  // an alias holds one itself
+    if (colon == std::string_view::npos || columns.empty()) continue;
+    const std::vector<std::string_view> words = split_words(line.substr(colon + 1));
+    if (words.size() != columns.size()) continue;
+    auto& counters = all[std::string(trim(line.substr(0, colon)))];
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const bool wanted = columns[i].ends_with("bytes") || columns[i].ends_with("packets") ||
+                          columns[i].ends_with("errors") || columns[i].ends_with("dropped");
+      if (const auto value = parse_unsigned(words[i]); value && wanted) counters[columns[i]] = *value;
+    }
+  }
+  return all;
+}
+
 Nanoseconds parse_monotonic_offset(std::string_view text) {
   while (!text.empty()) {
     const std::vector<std::string_view> words = split_words(take_line(text));  // monotonic -5 500000000

@@ -45,6 +45,10 @@ std::optional<InterruptSnapshot> parse_softirqs(std::string_view text);
 // /proc/net/snmp and netstat: "Tcp: A B" above "Tcp: 1 2". Negative numbers (MaxConn) are left out.
 std::map<std::string, std::uint64_t> parse_protocol_counters(std::string_view text);  // "Tcp.RetransSegs" → 12
 
+// /proc/PID/net/dev, of the process's network namespace: by interface rx_bytes, rx_packets, rx_errors, rx_dropped and the
+// same of tx. Columns are found by their names.
+std::map<std::string, std::map<std::string, std::uint64_t>> parse_net_dev(std::string_view text);
+
 // Where /proc/PID/cgroup puts the process: the path in the version 1 hierarchy of the cpu controller, and in version 2.
 struct CgroupPaths {
   std::string cpu_v1, v1_hierarchy;  // "/job", "cpu,cpuacct"; empty: none

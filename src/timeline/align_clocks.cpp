@@ -140,10 +140,10 @@ class Aligner {
   }
 
   ClockAlignment run() {
-    if (number_.size() < 2) return {ClockState::shared, "one clock", ""};
+    if (number_.size() < 2) return {ClockState::shared, "one clock", "", {}};
     lines_[busiest_clock()] = ClockLine{};
     for (std::size_t placed = 1; placed < lines_.size(); ++placed)
-      if (!place_next()) return {ClockState::apart, "one for each rank, not aligned", why_not()};
+      if (!place_next()) return {ClockState::apart, "one for each rank, not aligned", why_not(), {}};
     return move_all();
   }
 
@@ -234,10 +234,12 @@ class Aligner {
         member.time = {line.map(member.time.start), line.map(member.time.end)};
       }
     const std::string what = operations_.size() == 1 ? plural(operations_.begin()->first) : "collectives";
+    std::map<std::string, ClockLine> lines;
+    for (const auto& [clock, number] : number_) lines[clock] = *lines_[number];
     return {ClockState::aligned,
             "aligned by the ends of " + std::to_string(ends_.size()) + " " + what + ", residual p90 " +
                 std::to_string(std::llround(std::ceil(worst))) + " us",
-            ""};
+            "", std::move(lines)};
   }
 
   std::vector<RankTimeline>& ranks_;

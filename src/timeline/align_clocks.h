@@ -10,6 +10,7 @@
 // points is the truth: it lies where they are dense. The residual is what the line leaves, 90 % of the ends are within.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,6 +44,7 @@ struct ClockAlignment {
   ClockState state = ClockState::shared;
   std::string text;  // for RunInfo.clocks: "aligned by the ends of 240 all-reduces, residual p90 12 us"
   std::string why;   // of `apart`
+  std::map<std::string, ClockLine> lines;  // of `aligned`: by RankTimeline::clock, for stamps that are not in timelines
 };
 
 // Moves every stamp of the ranks, and of the matched collectives, onto the clock that has most shared ends. Nothing is

@@ -15,10 +15,10 @@ class Check(doctor.TestCase):
         self.assertEqual(0, done.returncode, done.stderr)
         return json.loads(done.stdout)
 
-    def made_root(self):
-        root = self.folder / "root"
+    def made_root(self, machine="arm64"):
+        root = self.folder / machine
         root.mkdir()
-        subprocess.run([sys.executable, MAKE_ROOT, "arm64", root, "0"], check=True)
+        subprocess.run([sys.executable, MAKE_ROOT, machine, root, "0"], check=True)
         return root
 
     def test_this_machine(self):
@@ -42,6 +42,33 @@ class Check(doctor.TestCase):
             self.assertIn("topology.numa_nodes", report["facts"])
         text = self.doctor("check", "--root", root)
         self.assertIn("topology.narrow_links: 0000:3b:00.0 has 8 lanes", text.stdout)
+
+    def test_what_of_a_machine_with_gpus_is_told(self):
+        root = self.made_root("gpus")
+        report = self.report("--root", root)
+        facts = report["facts"]
+        self.assertEqual("0000:9a:00.0 has 8 lanes at 32 GT/s, of 16 at 32", facts["topology.narrow_links"])
+        self.assertEqual("powersave", facts["topology.governor"])
+        self.assertEqual("crio, tuned", facts["topology.irq_owners"])
+        self.assertEqual("2", facts["topology.numa_nodes"])
+        self.assertEqual("mlx5@0000:1b:00.0 is on node 0, its 4 queues are served on node 0 (4); "
+                         "mlx5@0000:9b:00.0 is on node 1, its 4 queues are served on node 0 (4)", facts["irq.numa"])
+        series = [one for one in report["series"] if one["name"] == "topology"][0]
+        rows = {row["device"]: row for row in (dict(zip(series["columns"], cells)) for cells in series["rows"])}
+        self.assertEqual({"ib0", "ib1", "mlx5_0", "mlx5_1", "0000:1a:00.0", "0000:9a:00.0"}, set(rows))
+        self.assertEqual(("gpu", 1, 8, 16), tuple(rows["0000:9a:00.0"][c] for c in ("kind", "numa_node", "lanes", "max_lanes")))
+        self.assertEqual("400 Gb/sec (4X NDR), InfiniBand, ACTIVE", rows["mlx5_1"]["port"])
+        text = self.doctor("check", "--root", root).stdout
+        self.assertIn("gpu 0000:9a:00.0: node 1, 8 lanes of 16 at 32 GT/s of 32\n", text)
+        self.assertIn("rdma mlx5_0 0000:1b:00.0: node 0, 16 lanes of 16 at 32 GT/s of 32, 400 Gb/sec (4X NDR), InfiniBand", text)
+        self.assertIn("nic ib1 0000:9b:00.0: node 1,", text)
+
+    def test_irq_tells_nodes_and_owners_of_the_same_machine(self):
+        done = self.doctor("irq", "--root", self.made_root("gpus"), "--duration", 0, "-p", 4000, "--json", "-")
+        self.assertEqual(0, done.returncode, done.stderr)
+        facts = json.loads(done.stdout)["facts"]
+        self.assertEqual("crio (process 901), tuned (process 900)", ", ".join(sorted(facts["irq.owners"].split(", "))))
+        self.assertTrue(facts["irq.numa"].endswith("; the training's threads may run on node 0 (1), node 1 (1)"), facts)
 
     def test_a_folder_that_is_no_copy(self):
         entries = {e["source"]: e for e in self.report("--root", self.folder)["coverage"]}

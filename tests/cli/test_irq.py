@@ -208,6 +208,41 @@ class Storm(doctor.TestCase):
         self.assertIn("--tier C", times["reason"])
 
 
+class Numbers(doctor.TestCase):
+    """Every number says by its source how it was measured: tier, whether all was seen, and what was lost."""
+
+    FAMILIES = ("irq", "softirq", "softnet", "sched", "host", "nic", "usercopy", "topology")
+
+    def assertEachHasItsSource(self, report):
+        told = {}
+        for series in report["series"]:
+            if series["name"] == "measured_by":
+                for row in series["rows"]:
+                    row = dict(zip(series["columns"], row))
+                    told[(row["metrics"].removesuffix(".*"), row["source"])] = row
+        numbers = [m for m in report["metrics"] if m["name"].split(".")[0] in self.FAMILIES]
+        self.assertTrue(numbers)
+        for metric in numbers:
+            row = told[(metric["name"].split(".")[0], metric["source"])]
+            self.assertIn(row["tier"], ("A", "B", "C"), metric)
+            self.assertIn(row["state"], ("collected", "partial"), metric)
+            self.assertIsInstance(row["lost"], int, metric)
+        for series in report["series"]:
+            if series["name"] in ("irq", "sched"):
+                self.assertTrue(all(dict(zip(series["columns"], row))["source"] for row in series["rows"]))
+
+    def test_of_irq(self):
+        for tier in ("best", "C"):
+            done = self.doctor("irq", "--duration", "0.5", "--tier", tier, "--journal", self.folder, "--json", "-")
+            self.assertEqual(0, done.returncode, done.stderr)
+            self.assertEachHasItsSource(json.loads(done.stdout))
+
+    def test_of_run(self):
+        report, done = self.run_job(sys.executable, "-c", "import time; [sum(range(10**5)) for _ in range(300)]; time.sleep(0.7)")
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertEachHasItsSource(report)
+
+
 class QuietMachine(doctor.TestCase):
     def test_nothing_fires(self):
         for _ in range(5):

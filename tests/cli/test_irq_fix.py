@@ -112,10 +112,13 @@ class RealInterrupt(doctor.TestCase):
         self.assertEqual([], list(self.journal.iterdir()))
 
     def start(self):
-        return subprocess.Popen(
+        running = subprocess.Popen(
             [doctor.PROGRAM, "irq", "--fix", "--keep", "--irq", str(self.irq), "--cpus", self.other, "--duration", "1",
              "--verify-seconds", "1", "--journal", self.journal], env=self.environment(), text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(running.communicate)
+        self.addCleanup(running.kill)  # before the placement is put back, should the test have failed
+        return running
 
     def wait_until_written(self, running):
         for _ in range(600):
@@ -220,6 +223,26 @@ class RealInterrupt(doctor.TestCase):
         self.assertEqual(22, fixing.returncode, output + errors)
         self.assertIn("irqbalance", output)
         self.assertEqual(chosen, self.placement()[0])
+
+
+class ManagedInterrupt(doctor.TestCase):
+    def test_it_is_left_alone_with_its_reason(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root")
+        managed = [path.parent for path in pathlib.Path("/proc/irq").glob("*/smp_affinity_list")
+                   if not path.stat().st_mode & 0o222]
+        if not managed:
+            self.skipTest("no interrupt here that the kernel manages and says so by its file's mode")
+        line = managed[0]
+        before = (line / "smp_affinity_list").read_text()
+        # The very CPU that it has: the kernel refuses that, too, so that nothing can change whatever happens here.
+        cpu = (line / "effective_affinity_list").read_text().strip().split(",")[0].split("-")[0]
+        done = self.doctor("irq", "--fix", "--irq", line.name, "--cpus", cpu, "--duration", "0.2", "--journal",
+                           self.folder / "journal")
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        self.assertIn("managed: the kernel itself spreads it", " ".join(done.stdout.split()))
+        self.assertEqual(before, (line / "smp_affinity_list").read_text())
+        self.assertFalse((self.folder / "journal").exists())
 
 
 if __name__ == "__main__":

@@ -90,6 +90,29 @@ class TwoHosts(doctor.TestCase):
         self.assertLess(values["straggler.late_ms", "rank:1"], values["step.time_ms", "all"])
         self.assertGreater(values["attribution.comm_peer_wait_ms", "rank:0"],
                            values["attribution.comm_peer_wait_ms", "rank:1"])
+        self.wire_bytes(report, values)
+
+    def wire_bytes(self, report, values):
+        """Each host's own interface against its own rank's steps: two ranks send each other half of every all-reduce twice."""
+        self.assertEqual("interfaces", report["facts"]["nic.path"])
+        handed = values["comm.bytes_per_step", "all"]
+        for host in HOSTS:
+            with self.subTest(host):
+                device = "device:%s/gsdveth%d" % (host, list(HOSTS).index(host))
+                sent = values["nic.tx_bytes_per_step", "host:" + host]
+                self.assertEqual(sent, values["nic.tx_bytes_per_step", device])  # loopback is no wire
+                # Headers and the job's own words are more, the ends of the window may cut a step.
+                self.assertGreater(sent, 0.8 * handed)
+                self.assertLess(sent, 1.5 * handed)
+                self.assertAlmostEqual(100 * handed / sent, values["nic.effective_ratio_percent", "host:" + host], places=6)
+        self.assertGreater(values["nic.effective_ratio_percent", "all"], 100 / 1.5)
+        self.assertLess(values["nic.effective_ratio_percent", "all"], 100 / 0.8)
+        self.assertIn(("nic.retransmit_count", "device:gsdnode1/tcp"), values)
+        machines = {row[0] for series in report["series"] if series["name"] == "nic" for row in series["rows"]}
+        self.assertEqual(set(HOSTS), machines)
+        # What each doctor found stands in one report: what both say once, what they do not by its host.
+        hosts_told = [entry for entry in report["coverage"] if entry["reason"].startswith("on gsdnode")]
+        self.assertEqual(len(hosts_told), len({(e["source"], e["reason"]) for e in hosts_told}))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ usage: make_root.py MACHINE DIR [SECONDS]     SECONDS: how long after the first 
              child that may run on half of the CPUs, and another process
   arm64      64 CPUs without SMT, a network card behind an ITS, per-CPU timers with numbers
   holes      8 CPUs of which 0, 2, 3, 6 and 7 are online; a device that knows no node
+  gpus       2 sockets, on each a GPU and a network card with an RDMA port; one card's queues on the wrong node, one GPU's
+             link with half of its lanes; a governor that saves power, CRI-O and tuned; a training thread on each node
   container  /proc/interrupts, and nothing of /proc/irq and little of /sys
 """
 
@@ -141,6 +143,40 @@ def holes(root):
     root.finish("ff")
 
 
+def link(root, path, lanes, speed="32.0 GT/s PCIe", most=16):
+    for name, value in (("current_link_width", lanes), ("max_link_width", most), ("current_link_speed", speed),
+                        ("max_link_speed", "32.0 GT/s PCIe")):
+        root.write(f"sys/devices/{path}/{name}", value)
+
+
+def gpus(root):
+    nodes = {0: "0-7", 1: "8-15"}
+    root.cpus(list(range(16)), "0-15", nodes=nodes)
+    for node, (gpu, card, lanes) in enumerate((("0000:1a:00.0", "0000:1b:00.0", 16), ("0000:9a:00.0", "0000:9b:00.0", 8))):
+        bridge = f"pci0000:{'16' if node == 0 else '97'}"
+        root.device(f"{bridge}/{gpu}", [], "0x030200", nodes[node], node)
+        root.write(f"sys/devices/{bridge}/{gpu}/vendor", "0x10de")
+        link(root, f"{bridge}/{gpu}", lanes)
+        root.device(f"{bridge}/{card}", range(100 + 10 * node, 105 + 10 * node), "0x020700", nodes[node], node)
+        link(root, f"{bridge}/{card}", 16)
+        for kind, name in (("net", f"ib{node}"), ("infiniband", f"mlx5_{node}")):
+            root.link(f"sys/class/{kind}/{name}/device", f"../../../devices/{bridge}/{card}")
+        root.write(f"sys/class/net/ib{node}/operstate", "up")
+        root.write(f"sys/class/net/ib{node}/speed", "400000")
+        port = f"sys/class/infiniband/mlx5_{node}/ports/1/"
+        for name, value in (("rate", "400 Gb/sec (4X NDR)"), ("link_layer", "InfiniBand"), ("state", "4: ACTIVE")):
+            root.write(port + name, value)
+        for queue in range(4):  # those of the second card are all on the first node
+            root.irq(101 + 10 * node + queue, f"mlx5_comp{queue}@pci:{card}", queue, 900, "0-15", hwirq=queue, node=node)
+    for cpu in range(16):
+        root.write(f"sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor", "powersave")
+    root.write("proc/900/comm", "tuned")
+    root.write("proc/901/comm", "crio")
+    root.thread(4000, 4000, "python3", "0-7")
+    root.thread(4001, 4001, "python3", "8-15", parent=4000)
+    root.finish("ffff")
+
+
 def container(root):
     root.online = [0, 1]
     root.irq(38, "virtio2-input.0", 1, 1500, "", files=False)
@@ -151,7 +187,7 @@ def main():
     if len(sys.argv) not in (3, 4):
         sys.exit(__doc__)
     machine, folder, seconds = sys.argv[1], sys.argv[2], float(sys.argv[3]) if len(sys.argv) == 4 else 0.0
-    machines = {"big": big, "arm64": arm64, "holes": holes, "container": container}
+    machines = {"big": big, "arm64": arm64, "holes": holes, "gpus": gpus, "container": container}
     if machine not in machines:
         sys.exit(f"there is no machine {machine}: {', '.join(machines)}")
     machines[machine](Root(folder, seconds))

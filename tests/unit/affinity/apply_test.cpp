@@ -58,6 +58,7 @@ TEST_CASE("a CPU without free vectors: the next one, and of three none is a fail
   const Applied next = apply_moves(scene.moves, scene.saved, scene.kernel);
   CHECK(next.outcomes.at(0).state == IrqState::written);
   CHECK(next.outcomes.at(0).wanted == CpuList{2});
+  CHECK(next.outcomes.at(0).says == "CPU 1 has no interrupt vector left: CPU 2 instead");
   CHECK(scene.saved.at(0).written == CpuList{2});
   scene.kernel.lines[40].error = ENOSPC;
   CHECK(apply_moves(scene.moves, scene.saved, scene.kernel).outcomes.at(0).state == IrqState::failed);
@@ -81,6 +82,28 @@ TEST_CASE("when one fails its device is put back, and others are not touched") {
     CHECK(scene.kernel.lines[40].allowed == CpuList{0, 1, 2, 3});
     CHECK(applied.cpu_gone == (error == EINVAL || error == ERANGE));
     CHECK_FALSE(applied.stopped);
+  }
+}
+
+TEST_CASE("each refusal reaches the outcome with its sentence and its command") {
+  struct Case {
+    int error;
+    const char *says, *command;
+  };
+  for (const Case& c :
+       {Case{EPERM, "managed: the kernel spreads it itself", "cat /proc/irq/40/effective_affinity_list"},
+        {ENOSPC, "CPU 3 has no interrupt vector left", "ethtool -L INTERFACE combined N"},
+        {ERANGE, "CPU 1 is not online any more", "cat /sys/devices/system/cpu/online"},
+        {EROFS, "/proc/irq is read-only here, as in a container", "run it on the host"},
+        {EACCES, "only uid 0 of the host may change it", "sudo sh -c 'echo 1 >/proc/irq/40/smp_affinity_list'"},
+        {ENOENT, "interrupt 40 is gone", "gradsync-doctor irq"}}) {
+    CAPTURE(c.error);
+    Scene scene;
+    scene.add(40, "eth0");
+    scene.kernel.lines[40].error = c.error;
+    const IrqOutcome outcome = apply_moves(scene.moves, scene.saved, scene.kernel).outcomes.at(0);
+    CHECK(outcome.says.find(c.says) != std::string::npos);
+    CHECK(outcome.command.find(c.command) != std::string::npos);
   }
 }
 

@@ -137,21 +137,24 @@ TEST_CASE("what will be refused is said before anything is measured or saved") {
 }
 
 TEST_CASE("a CPU that went offline: planned again, once") {
-  Scene scene;
-  scene.kernel.lines[41].error_of_cpu = {{1, EINVAL}};
-  int planned = 0;
-  scene.inputs.plan_again = [&]() -> Result<std::pair<IrqSnapshot, IrqPlan>> {
-    ++planned;
-    std::pair<IrqSnapshot, IrqPlan> fresh{scene.inputs.snapshot, scene.inputs.plan};
-    for (IrqPlanLine& line : fresh.second.lines)
-      if (line.irq == 41) line.to = 2;
-    return fresh;
-  };
-  const Result<TransactionResult> result = scene.run();
-  REQUIRE(result);
-  CHECK(planned == 1);
-  CHECK(result->end == TransactionEnd::kept);
-  CHECK(result->outcomes.at(0).wanted == CpuList{2});
+  for (const int error : {EINVAL, ERANGE}) {
+    CAPTURE(error);
+    Scene scene;
+    scene.kernel.lines[41].error_of_cpu = {{1, error}};
+    int planned = 0;
+    scene.inputs.plan_again = [&]() -> Result<std::pair<IrqSnapshot, IrqPlan>> {
+      ++planned;
+      std::pair<IrqSnapshot, IrqPlan> fresh{scene.inputs.snapshot, scene.inputs.plan};
+      for (IrqPlanLine& line : fresh.second.lines)
+        if (line.irq == 41) line.to = 2;
+      return fresh;
+    };
+    const Result<TransactionResult> result = scene.run();
+    REQUIRE(result);
+    CHECK(planned == 1);
+    CHECK(result->end == TransactionEnd::kept);
+    CHECK(result->outcomes.at(0).wanted == CpuList{2});
+  }
 }
 
 TEST_CASE("a signal at any time puts everything back") {

@@ -126,6 +126,35 @@ TEST_CASE("counted and timed beside each other: counted once, and timed rather t
   CHECK_FALSE(sampled.facts.contains("irq.costliest"));
 }
 
+TEST_CASE("packets without interrupts: the softirq, its CPU, and that no interrupts is not no traffic") {
+  Inputs inputs;
+  Series& series = inputs.series["irq"];
+  series = {
+      "irq", {"device", "irq", "cpu", "count", "hard_us", "soft_us", "vector", "role", "interval_s", "source"}, {}};
+  series.rows = {
+      {"disk", "30", std::int64_t{0}, std::int64_t{100}, kNaN, kNaN, "disk-0", "queue", 2.0, "/proc/interrupts"},
+      {"", "NET_RX", std::int64_t{0}, std::int64_t{600}, kNaN, kNaN, "", "softirq", 2.0, "/proc/softirqs"},
+      {"", "NET_RX", std::int64_t{1}, std::int64_t{400'000}, kNaN, kNaN, "", "softirq", 2.0, "/proc/softirqs"},
+      {"", "NET_RX", std::int64_t{1}, std::int64_t{400'000}, kNaN, 800'000.0, "", "softirq", 2.0, "eBPF"},
+      {"", "TIMER", std::int64_t{1}, std::int64_t{2000}, kNaN, 100'000.0, "", "softirq", 2.0, "eBPF"},
+      {"disk", "30", std::int64_t{1}, std::int64_t{100}, 40'000.0, kNaN, "disk-0", "queue", 2.0, "eBPF"},
+  };
+  Conclusions found;
+  make_irq_pressure()->conclude({}, inputs, found);
+  CHECK(found.facts.at("softirq.costliest") == "NET_RX takes 40 % of CPU 1: 200K runs/s of 2 µs");
+  CHECK(
+      found.facts.at("irq.silent_traffic")
+          .starts_with(
+              "NET_RX ran 200K times/s, most often on CPU 1, while devices raised 50 interrupts/s: packets over veth"));
+  CHECK(*found.metrics.value("irq.busiest_cpu_percent", "all") == doctest::Approx(47));
+  CHECK_FALSE(found.facts.contains("softnet.drops"));
+
+  series.rows[0][3] = std::int64_t{300'000};  // a NIC that raises them
+  Conclusions loud;
+  make_irq_pressure()->conclude({}, inputs, loud);
+  CHECK_FALSE(loud.facts.contains("irq.silent_traffic"));
+}
+
 TEST_CASE("packets that were dropped because a CPU did not keep up, over all CPUs") {
   Inputs inputs;
   inputs.series["softnet"] = {"softnet",
@@ -135,6 +164,7 @@ TEST_CASE("packets that were dropped because a CPU did not keep up, over all CPU
   Conclusions found;
   make_irq_pressure()->conclude({}, inputs, found);
   CHECK(*found.metrics.value("softnet.dropped_per_s", "all") == doctest::Approx(5));
+  CHECK(found.facts.at("softnet.drops") == "CPU 1 dropped 3 packets/s because its backlog was full");
   CHECK(*found.metrics.value("softnet.squeezed_per_s", "all") == doctest::Approx(0.5));
   CHECK_FALSE(found.metrics.value("irq.rate_hz", "all"));
 }

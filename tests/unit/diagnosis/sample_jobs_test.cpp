@@ -39,6 +39,7 @@ MetricSet job(std::initializer_list<Measured> special) {
       {"sched.wait_share_percent", 2},
       {"sched.held_up_percent", 0.5},
       {"irq.queues", 0},
+      {"irq.busiest_cpu_percent", 2},
       {"sched.throttled_percent", 0},
       {"host.steal_percent", 0},
       {"topology.narrow_link_count", 0},

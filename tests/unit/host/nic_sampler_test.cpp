@@ -80,6 +80,43 @@ TEST_CASE("a counter that falls is not a difference; a device that appears count
   CHECK(number(parts.series.at("nic"), "eth1", "rx_bytes") == 100);
 }
 
+TEST_CASE("interfaces of the job's other network namespaces, each once, and not the doctor's own again") {
+  const test::Tree tree;
+  tree.link("proc/self/ns/net", "net:[7]");
+  tree.put("proc/10/task/10/children", "20 21 22 ");
+  for (const auto& [pid, space] : {std::pair{"20", "net:[7]"}, {"21", "net:[8]"}, {"22", "net:[8]"}}) {
+    tree.put(std::string("proc/") + pid + "/task/" + pid + "/children", "");
+    tree.link(std::string("proc/") + pid + "/ns/net", space);
+  }
+  tree.put("sys/class/net/eth0/statistics/rx_bytes", "1");
+  tree.put("sys/class/net/eth0/statistics/tx_bytes", "1");
+  const auto put_other = [&](int sent) {
+    tree.put("proc/21/net/dev", " face |bytes packets|bytes packets\n veth0: 5 1 " + std::to_string(sent) + " 1\n");
+    tree.put("proc/21/net/snmp", "Tcp: OutSegs RetransSegs\nTcp: " + std::to_string(sent) + " 3\n");
+  };
+  NicSampler sampler(tree.root(), 10);
+  sampler.look(1 * kSecond);  // the process has no interfaces yet
+  put_other(100);
+  sampler.look(2 * kSecond);
+  put_other(900);
+  sampler.look(4 * kSecond);
+  tree.remove("proc/21");  // it ended, its namespace with it
+  tree.remove("proc/22");
+  sampler.look(6 * kSecond);
+  RecordingParts parts;
+  sampler.add_parts(parts);
+  const Series& nic = parts.series.at("nic");
+  CHECK(nic.rows.size() == 3);
+  CHECK(number(nic, "eth0", "namespace") == 7);
+  CHECK(number(nic, "eth0", "interval_s") == doctest::Approx(5));
+  CHECK(number(nic, "veth0@8", "namespace") == 8);
+  CHECK(number(nic, "veth0@8", "tx_bytes") == 800);
+  CHECK(number(nic, "veth0@8", "interval_s") == doctest::Approx(2));
+  CHECK(std::isnan(number(nic, "veth0@8", "rx_pause")));
+  CHECK(number(nic, "tcp@8", "out_segments") == 800);
+  CHECK(parts.series.at("nic_samples").rows.size() == 2);
+}
+
 TEST_CASE("many looks are thinned, the first and the last stay; no counters are no series") {
   const test::Tree tree;
   NicSampler sampler(tree.root());

@@ -62,6 +62,23 @@ TEST_CASE("protocol counters: names above values; what is negative is left out")
   CHECK_FALSE(counters.contains("Tcp.MaxConn"));
 }
 
+TEST_CASE("interfaces of a network namespace: columns by their names, of both directions") {
+  const auto all = parse_net_dev(
+      "Inter-|   Receive                    |  Transmit\n"
+      " face |bytes    packets errs drop multicast|bytes    packets errs drop\n"
+      "    lo:    2706      31    0    0  0     2707      32    1    2\n"
+      "  eth0:1: 5 6 7 8 9 10 11 12 13\n"
+      "  torn: 5 6\n");
+  REQUIRE(all.size() == 2);
+  CHECK(all.at("lo").at("rx_bytes") == 2706);
+  CHECK(all.at("lo").at("tx_packets") == 32);
+  CHECK(all.at("lo").at("tx_dropped") == 2);
+  CHECK(all.at("lo").at("tx_errors") == 1);
+  CHECK_FALSE(all.at("lo").contains("rx_multicast"));
+  CHECK(all.at("eth0:1").at("rx_dropped") == 8);
+  for (const char* none : {"", "lo: 1 2 3\n", " face |bytes\nlo: 1\n"}) CHECK(parse_net_dev(none).empty());
+}
+
 TEST_CASE("what a time namespace adds to the monotonic clock") {
   CHECK(parse_monotonic_offset("monotonic           5         250\nboottime            7         0\n") ==
         5'000'000'250);
