@@ -140,11 +140,55 @@ TEST_CASE("steps that do not predict each other: nothing is predicted, and the r
   CHECK_FALSE(found.series.contains("whatif"));
 }
 
+TEST_CASE("steps of two kinds: the mean of their lengths, not the length of their mean") {
+  // In every second pair of steps the exchange is long and hides nothing; in the others it is hidden.
+  std::string text =
+      "process host=n pid=7 clean=1\nfact rank=0 world_size=2 device=cpu framework=ddp "
+      "ddp.gradient_bytes=4000000 hook.kind=custom hook.name=topk\n";
+  int at = 0;
+  for (int step = 0; step < 48; ++step) {
+    const int waits = step / 2 % 2 == 0 ? 0 : 20000, length = 60000 + waits;
+    const auto time = [&](int us) { return std::to_string(at + us); };
+    text += "step " + std::to_string(step) + " " + time(0) + ".." + time(length) + "\n";
+    text += "range backward " + time(10000) + ".." + time(50000 + waits) + " compute_end_us=" + time(50000) + "\n";
+    text += "range compress " + time(20000) + ".." + time(22000) + " name=topk hook=1 bytes=4000000\n";
+    text += "collective all_gather " + time(22000) + ".." + time(30000 + 2 * waits) +
+            " bytes=160000 elements=20000 dtype=int64 group=w async=1 hook=1\n";
+    text += "range optimizer " + time(length - 5000) + ".." + time(length) + "\n";
+    at += length;
+  }
+  Summary summary;
+  for (const RankTimeline& rank : test::timelines(text)) make_step_pass()->summarise(rank, on_fabric(), summary);
+  const RankGraphs rank = read_graphs(summary).at(0);
+  CHECK(rank.graphs.size() == 12);
+  CHECK(rank.half->built_ns == doctest::Approx(rank.half->step_ns).epsilon(0.01));
+  CHECK(why_not_alike(rank).empty());
+}
+
+TEST_CASE("a job that gets slower is not predicted, however alike neighbours are") {
+  std::string text = "process host=n pid=7 clean=1\nfact rank=0 world_size=1 device=cpu framework=ddp\n";
+  int at = 0;
+  for (int step = 0; step < 40; ++step) {
+    const int length = 50000 + 1000 * step;
+    const auto time = [&](int us) { return std::to_string(at + us); };
+    text += "step " + std::to_string(step) + " " + time(0) + ".." + time(length) + "\n";
+    text += "range backward " + time(10000) + ".." + time(length - 10000) + " compute_end_us=" + time(length - 10000) +
+            "\n";
+    text += "range optimizer " + time(length - 5000) + ".." + time(length) + "\n";
+    at += length;
+  }
+  Inputs inputs = on_fabric();
+  inputs.run.ranks = 1;
+  const Conclusions found = analyze(text, inputs);
+  CHECK(fact(found, "whatif") == "disabled");
+  CHECK(fact(found, "whatif.why").find("drift") != std::string::npos);
+}
+
 TEST_CASE("planted edits: the graph of one job, edited, is as long as the other job") {
   const auto graph_of_rank = [](const std::string& text) {
     Summary summary;
     for (const RankTimeline& rank : test::timelines(text)) make_step_pass()->summarise(rank, on_fabric(), summary);
-    return read_graphs(summary).at(0).all->graph;
+    return read_graphs(summary).at(0).graphs.at(0);
   };
   const StepGraph plain = graph_of_rank(topk_hook(0));
   CHECK(replay(plain).step_ns == doctest::Approx(100e6));
@@ -185,13 +229,19 @@ TEST_CASE("the framework's own buckets, which nobody sees, take the time that ex
   graph.stages = {{forty, {AnchorKind::issue, 0}}, {waiting, {AnchorKind::join, 0}}, {{}, {AnchorKind::end, -1}}};
   const double before = replay(graph).step_ns;
   const FabricFit fit = *on_fabric().fabric;
-  StepGraph priced = graph;
+  std::vector<StepGraph> priced{graph};
   CHECK(price_unseen(fit, priced) == doctest::Approx(1.5));  // 6 ms instead of the 4 of a quiet fabric
-  CHECK(replay(priced).step_ns == doctest::Approx(before));
-  StepGraph strange = graph;
-  strange.stages[1].ns[static_cast<std::size_t>(StepClass::comm)] = 60e6;
+  CHECK(replay(priced[0]).step_ns == doctest::Approx(before));
+  // Steps share the factor: one that waits for 2 ms and one that waits for 10.
+  std::vector<StepGraph> two{graph, graph};
+  two[0].stages[1].ns[static_cast<std::size_t>(StepClass::comm)] = 2e6;
+  two[1].stages[1].ns[static_cast<std::size_t>(StepClass::comm)] = 10e6;
+  CHECK(price_unseen(fit, two) == doctest::Approx(1.5));
+  CHECK(replay(two[0]).step_ns == doctest::Approx(before));
+  std::vector<StepGraph> strange{graph};
+  strange[0].stages[1].ns[static_cast<std::size_t>(StepClass::comm)] = 60e6;
   CHECK(price_unseen(fit, strange) == 0);  // fifteen times the fabric's price: another fabric
-  CHECK(replay(strange).step_ns == doctest::Approx(100e6));
+  CHECK(replay(strange[0]).step_ns == doctest::Approx(100e6));
 }
 
 TEST_CASE("merging buckets: one start-up less, and the first gradients wait for the last") {
@@ -227,7 +277,7 @@ TEST_CASE("caps: never more than the remedy works on, nor than step minus useful
   const auto capped = [&](double ms) {
     const Remedy remedy{
         "x", Judgement::predicted, "", "", vanish, [ms](const StepGraph&, const Replayed&) { return ms * 1e6; }};
-    return predict(remedy, {{graph, 0}}, {}).p95;
+    return predict(remedy, {{{graph}, 0}}, {}).p95;
   };
   CHECK(capped(5) == doctest::Approx(5));
   CHECK(capped(1000) == doctest::Approx(20));
