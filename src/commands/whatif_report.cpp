@@ -47,7 +47,7 @@ Verdict verdict_of(const Report& job) {
 
 }  // namespace
 
-Report whatif_report(const Report& job) {
+Report whatif_report(const Report& job, const TrackRecord& record) {
   Report report;
   report.tool = job.tool;
   report.tool.version = kVersion;
@@ -62,7 +62,8 @@ Report whatif_report(const Report& job) {
       report.metrics.push_back(metric);
   for (const char* name : {"whatif", "bucket_plan", "break_even"})
     if (const auto found = job.series.find(name); found != job.series.end()) report.series[name] = found->second;
-  report.verdict = verdict_of(job);
+  widen_by(record, report);
+  report.verdict = verdict_of(report);
   return report;
 }
 
