@@ -52,6 +52,17 @@ void insert_issue(StepGraph& graph, std::size_t behind, std::int64_t exchange) {
                       Stage{{}, {AnchorKind::issue, exchange}});
 }
 
+// What is late without compression: of the waiting for peers at compressed exchanges (of one bucket, or of all: -1) the
+// share that work other than compression has in the step. Ranks that were late with it stay late.
+double late_ns(const StepGraph& graph, std::int64_t bucket) {
+  double coding = graph.total(StepClass::compress) + graph.total(StepClass::decompress), all = 0, wait = 0;
+  for (const Stage& stage : graph.stages)
+    for (const double ns : stage.ns) all += ns;
+  for (const Exchange& exchange : graph.exchanges)
+    if (exchange.compressed && (bucket < 0 || exchange.bucket == bucket)) wait = std::max(wait, exchange.wait_ns);
+  return all > 0 ? wait * (1 - coding / all) : 0;
+}
+
 // Removed exchanges stay as names without a time, so that every index keeps its meaning.
 void erase_compressed(StepGraph& graph) {
   for (Exchange& exchange : graph.exchanges)
@@ -115,8 +126,9 @@ std::optional<StepGraph> without_compression(const StepGraph& graph, const Job& 
   for (std::size_t i = 0; i < ready.size(); ++i) {
     const auto ns = dense_ns(*fit, ready[i].second, draw);
     if (!ns) return std::nullopt;
+    const double late = late_ns(graph, graph.bucket_bytes.empty() ? -1 : static_cast<std::int64_t>(i));
     plain.exchanges.push_back(
-        {"all_reduce", "dense", "float32", ready[i].second, static_cast<std::int64_t>(i), false, false, 0, *ns});
+        {"all_reduce", "dense", "float32", ready[i].second, static_cast<std::int64_t>(i), false, false, late, *ns});
   }
   for (std::size_t i = ready.size(); i-- > 0;)  // from behind, so that the places of the others hold
     insert_issue(plain, ready[i].first, static_cast<std::int64_t>(first + i));

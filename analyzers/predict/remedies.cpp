@@ -145,8 +145,11 @@ class Workshop {
     const FabricFit* fit = fit_;
     return checked(
         {"bucket_size", Judgement::predicted,
-         fmt::format("bucket_cap_mb={:.0f}: {} buckets as one", std::ceil(best * bytes / (1 << 20)), best), "",
-         [best, fit](const StepGraph& graph, const Draw& draw) { return merged(graph, best, *fit, draw); }, blocked},
+         // DDP closes a bucket as soon as it holds the cap
+         fmt::format("bucket_cap_mb={:.0f}: {} buckets as one", std::max(1.0, std::floor(best * bytes / (1 << 20))),
+                     best),
+         "", [best, fit](const StepGraph& graph, const Draw& draw) { return merged(graph, best, *fit, draw); },
+         blocked},
         "messages of that size were not measured, or belong to no bucket", kSweepHint);
   }
 

@@ -219,6 +219,28 @@ TEST_CASE("planted edits: the graph of one job, edited, is as long as the other 
   CHECK(replay(*one).step_ns == doctest::Approx(90e6 + 5e6 + 10e6));
 }
 
+TEST_CASE("a peer that was late with compression is late without it, but for the share that was compression") {
+  const auto compute = static_cast<std::size_t>(StepClass::compute),
+             compress = static_cast<std::size_t>(StepClass::compress);
+  StepGraph graph;
+  ClassTimes backward{}, coding{};
+  backward[compute] = 30e6;
+  coding[compress] = 10e6;
+  graph.bucket_bytes = {4'000'000};
+  graph.exchanges = {{"all_gather", "g", "float32", 1000, 0, true, true, 8e6, 1e6}};
+  graph.stages = {{backward, {AnchorKind::bucket, 0}},
+                  {coding, {AnchorKind::issue, 0}},
+                  {{}, {AnchorKind::join, 0}},
+                  {{}, {AnchorKind::end, -1}}};
+  CHECK(replay(graph).step_ns == doctest::Approx(49e6));
+  Job job;
+  job.compresses = true;
+  const FabricFit fit = *on_fabric().fabric;
+  const auto plain = without_compression(graph, job, &fit, Draw{});
+  REQUIRE(plain);
+  CHECK(replay(*plain).step_ns == doctest::Approx(30e6 + 6e6 + 4e6));  // three quarters of the wait, and the transfer
+}
+
 TEST_CASE("the framework's own buckets, which nobody sees, take the time that explains the wait") {
   StepGraph graph;
   ClassTimes forty{}, waiting{};
