@@ -183,6 +183,7 @@ class WhatIf final : public Analyzer {
       } else if (remedy.judgement == Judgement::bound) {
         const double most = bound_ms(remedy, steps);
         rows.push_back(row_of(remedy, most, most - 1e6, "bound"));
+        add_value(conclusions.metrics, "bound." + remedy.name + ".saved_ms", "all", most, 1, "whatif");
       } else {
         rows.push_back(row_of(remedy, kNotMeasured, -1e9, "could not judge"));
       }

@@ -57,8 +57,8 @@ Report whatif_report(const Report& job, const TrackRecord& record) {
   for (const Coverage& entry : job.coverage)
     if (entry.source != "scheduler" && entry.source != "interrupts") report.coverage.push_back(entry);
   for (const Metric& metric : job.metrics)
-    if (metric.name.starts_with("predict.") || metric.name.starts_with("plan.") || metric.name == "step.time_ms" ||
-        metric.name == "step.count")
+    if (metric.name.starts_with("predict.") || metric.name.starts_with("bound.") || metric.name.starts_with("plan.") ||
+        metric.name == "step.time_ms" || metric.name == "step.count")
       report.metrics.push_back(metric);
   for (const char* name : {"whatif", "bucket_plan", "break_even"})
     if (const auto found = job.series.find(name); found != job.series.end()) report.series[name] = found->second;
