@@ -41,6 +41,14 @@ double take_from(Stage& stage, StepClass what, double ns) {
   return taken;
 }
 
+// Of the time in which a stage's thread could run and had no CPU, what goes with `ns` of its work: delays come with work.
+double delay_of(const Stage& stage, double ns) {
+  double work = 0;
+  for (const StepClass what : {StepClass::compute, StepClass::compress, StepClass::decompress})
+    work += stage.ns[static_cast<std::size_t>(what)];
+  return work > 0 ? stage.ns[static_cast<std::size_t>(StepClass::sched_irq)] * std::min(1.0, ns / work) : 0;
+}
+
 std::size_t last_join(const StepGraph& graph) {
   for (std::size_t i = graph.stages.size(); i-- > 0;)
     if (graph.stages[i].anchor.kind == AnchorKind::join) return i;
@@ -55,12 +63,12 @@ void insert_issue(StepGraph& graph, std::size_t behind, std::int64_t exchange) {
 // What is late without compression: of the waiting for peers at compressed exchanges (of one bucket, or of all: -1) the
 // share that work other than compression has in the step. Ranks that were late with it stay late.
 double late_ns(const StepGraph& graph, std::int64_t bucket) {
-  double coding = graph.total(StepClass::compress) + graph.total(StepClass::decompress), all = 0, wait = 0;
+  double all = 0, wait = 0;
   for (const Stage& stage : graph.stages)
     for (const double ns : stage.ns) all += ns;
   for (const Exchange& exchange : graph.exchanges)
     if (exchange.compressed && (bucket < 0 || exchange.bucket == bucket)) wait = std::max(wait, exchange.wait_ns);
-  return all > 0 ? wait * (1 - coding / all) : 0;
+  return all > 0 ? wait * (1 - coding_ns(graph) / all) : 0;
 }
 
 // Removed exchanges stay as names without a time, so that every index keeps its meaning.
@@ -75,8 +83,23 @@ double take(StepGraph& graph, StepClass what, double ns) {
   const double all = graph.total(what);
   if (all <= 0) return 0;
   const double share = std::min(1.0, ns / all);
-  for (Stage& stage : graph.stages) take_from(stage, what, share * stage.ns[static_cast<std::size_t>(what)]);
+  const bool coding = what == StepClass::compress || what == StepClass::decompress;
+  for (Stage& stage : graph.stages) {
+    const double part = share * stage.ns[static_cast<std::size_t>(what)];
+    if (coding) take_from(stage, StepClass::sched_irq, delay_of(stage, part));
+    take_from(stage, what, part);
+  }
   return share * all;
+}
+
+double coding_ns(const StepGraph& graph) {
+  double ns = 0;
+  for (const Stage& stage : graph.stages) {
+    const double own = stage.ns[static_cast<std::size_t>(StepClass::compress)] +
+                       stage.ns[static_cast<std::size_t>(StepClass::decompress)];
+    ns += own + delay_of(stage, own);
+  }
+  return ns;
 }
 
 void take_coding(StepGraph& graph, double compress_ns, double decompress_ns) {

@@ -219,6 +219,19 @@ TEST_CASE("planted edits: the graph of one job, edited, is as long as the other 
   CHECK(replay(*one).step_ns == doctest::Approx(90e6 + 5e6 + 10e6));
 }
 
+TEST_CASE("work that is taken away takes the time along in which it had no CPU") {
+  const auto at = [](StepClass what) { return static_cast<std::size_t>(what); };
+  StepGraph graph;
+  ClassTimes times{};
+  times[at(StepClass::compute)] = 30e6;
+  times[at(StepClass::compress)] = 10e6;
+  times[at(StepClass::sched_irq)] = 8e6;
+  graph.stages = {{times, {AnchorKind::end, -1}}};
+  CHECK(coding_ns(graph) == doctest::Approx(12e6));  // a quarter of the delay goes with it
+  CHECK(take(graph, StepClass::compress, 10e6) == doctest::Approx(10e6));
+  CHECK(replay(graph).step_ns == doctest::Approx(36e6));
+}
+
 TEST_CASE("a peer that was late with compression is late without it, but for the share that was compression") {
   const auto compute = static_cast<std::size_t>(StepClass::compute),
              compress = static_cast<std::size_t>(StepClass::compress);
