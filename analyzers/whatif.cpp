@@ -67,7 +67,7 @@ class WhatIf final : public Analyzer {
     if (const double inflation = window_inflation_percent(all); inflation > kMostInflation)
       return fmt::format("the steps that were profiled are {:.0f} % longer than the others", inflation);
     for (const RankGraphs& rank : graphs)
-      if (std::string why = why_not_alike(rank); !why.empty()) return why;
+      if (std::string why = why_not_alike(rank, graphs.size()); !why.empty()) return why;
     return "";
   }
 

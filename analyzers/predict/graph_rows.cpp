@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <regex>
 
@@ -17,13 +18,29 @@ namespace {
 constexpr std::string_view kSteps = "whatif_steps", kStages = "whatif_stages", kExchanges = "whatif_exchanges",
                            kBuckets = "whatif_buckets";
 constexpr const char *kError = "_error", *kBuilt = "_built";
-constexpr std::int64_t kAll = 2;         // part: besides 0 and 1, every other step
+constexpr std::int64_t kAll = 2;         // part: besides the halves 0 and 1
 constexpr std::size_t kMostSteps = 400;  // more tell nothing new
 constexpr std::size_t kKeptSteps = 12, kTestedSteps = 48;
 constexpr double kMostDrift = 0.10, kDriftP = 0.01;
 constexpr std::size_t kFewestAlike = 6;
 constexpr double kStepTolerance = 0.05, kClassTolerance = 0.10, kSmallClass = 0.02;
-constexpr double kErrors = 2, kMostByChance = 0.10;  // standard errors; share of the step
+constexpr double kFalseRefusal = 0.05, kMostByChance = 0.10;  // probability over all comparisons; share of the step
+
+// Which half: neither every other step nor any other period. Steps of an A/B come in fours, so that every other step would
+// compare the first ones of each four with the last ones. (The sequence of Thue and Morse; it also cancels a drift.)
+std::int64_t half_of(std::size_t step) { return std::popcount(step) % 2; }
+
+// Standard errors that the largest of so many independent differences stays below, with all but kFalseRefusal: at two, one
+// of twenty comparisons would refuse a steady job, and there is one for each class of each rank.
+double errors_by_chance(std::size_t comparisons) {
+  const double each = kFalseRefusal / static_cast<double>(comparisons);
+  double low = 0, high = 10;
+  for (int i = 0; i < 60; ++i) {
+    const double middle = (low + high) / 2;
+    (std::erfc(middle / std::sqrt(2.0)) > each ? low : high) = middle;
+  }
+  return high;
+}
 
 std::vector<std::string> columns(std::vector<std::string> names) {
   for (std::size_t i = 0; i < kStepClasses; ++i) names.emplace_back(class_name(static_cast<StepClass>(i)));
@@ -95,7 +112,7 @@ void GraphRows::write(Summary& summary) const {
   for (std::int64_t part = 0; part < 3; ++part) {
     std::vector<const Seen*> chosen;
     for (std::size_t i = 0; i < alike.size(); ++i)
-      if (part == kAll || static_cast<std::int64_t>(i % 2) == part) chosen.push_back(alike[i]);
+      if (part == kAll || half_of(i) == part) chosen.push_back(alike[i]);
     if (chosen.empty()) continue;
     const Drift drift = part == kAll ? drift_of(chosen) : Drift{};
     std::stable_sort(chosen.begin(), chosen.end(),
@@ -266,7 +283,7 @@ class GraphReader {
 
 std::vector<RankGraphs> read_graphs(const Summary& summary) { return GraphReader(summary).run(); }
 
-std::string why_not_alike(const RankGraphs& rank) {
+std::string why_not_alike(const RankGraphs& rank, std::size_t ranks) {
   if (rank.alike < static_cast<std::int64_t>(kFewestAlike) || !rank.half || !rank.other_half)
     return fmt::format("{} of the {} steps of rank {} do their work in one order: six are needed", rank.alike,
                        rank.steps, rank.rank);
@@ -278,8 +295,9 @@ std::string why_not_alike(const RankGraphs& rank) {
                        rank.rank, 1e-6 * rank.first_ns, 1e-6 * rank.second_ns);
   const GraphPart &half = *rank.half, &other = *rank.other_half;
   const double step = other.step_ns;
-  const auto by_chance = [step](double a, double b) {
-    return std::min(kErrors * std::sqrt(a * a + b * b), kMostByChance * step);
+  const double errors = errors_by_chance(ranks * (1 + kStepClasses));
+  const auto by_chance = [step, errors](double a, double b) {
+    return std::min(errors * std::sqrt(a * a + b * b), kMostByChance * step);
   };
   const double off = std::abs(half.built_ns - step);
   if (off > std::max(kStepTolerance * step, by_chance(half.spread_ns, other.spread_ns)))

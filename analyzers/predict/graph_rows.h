@@ -1,4 +1,4 @@
-// Graphs of one rank's steps, told to the second half: what those of every other step make of a step, and those between;
+// Graphs of one rank's steps, told to the second half: what those of one half of them make of a step, and those of the other;
 // and the graphs of some steps themselves. A mean of graphs would not do: a step is the longest way through its graph, and
 // the longest way through a mean is shorter than the mean of the longest ways.
 #pragma once
@@ -65,10 +65,10 @@ struct RankGraphs {
 };
 std::vector<RankGraphs> read_graphs(const Summary& summary);
 
-// Why what one half of the steps gives does not stand for the other; empty where it does: no drift of more than 10 % that
-// a rank test is sure of (p < 0.01); the step within 5 %, each class
-// within 10 % of itself or 2 % of the step, or both within what chance explains (two standard errors of the halves'
-// difference, but never more than 10 % of the step: then the steps differ too much).
-std::string why_not_alike(const RankGraphs& rank);
+// Why what one half of the steps of one of `ranks` ranks gives does not stand for the other; empty where it does: no drift
+// of more than 10 % that a rank test is sure of (p < 0.01); the step within 5 %, each class within 10 % of itself or 2 % of
+// the step, or both within what chance explains (the standard errors of the halves' difference that the largest of all
+// comparisons, each class of each rank, exceeds in one of twenty jobs), but never more than 10 % of the step.
+std::string why_not_alike(const RankGraphs& rank, std::size_t ranks);
 
 }  // namespace gradsync

@@ -84,7 +84,7 @@ int main(int argc, char** argv) {
   double before = 0, after = 0;
   std::size_t count = 0;
   for (const RankGraphs& rank : read_graphs(summary)) {
-    if (const std::string why = why_not_alike(rank); !why.empty()) return fail(why);
+    if (const std::string why = why_not_alike(rank, ranks.size()); !why.empty()) return fail(why);
     for (const StepGraph& graph : rank.graphs) {
       const std::optional<StepGraph> changed = edited(graph, argv[3], *profile->fabric);
       if (!changed) return fail("the edit does not apply, or the fabric was not measured for these sizes");
