@@ -127,6 +127,7 @@ class AbAnalyzer final : public Analyzer {
       return;
     }
     add_step(quadruples, judgement, conclusions);
+    add_prediction(conclusions);
     add_parts(parts, quadruples.size(), conclusions);
   }
 
@@ -195,6 +196,23 @@ class AbAnalyzer final : public Analyzer {
     series = {"ab_quadruples", {"quadruple", "with_ms", "without_ms", "difference_ms", "control_ms"}, {}};
     for (const AbQuadruple& one : quadruples)
       series.rows.push_back({one.number, one.with, one.without, one.effect, one.control});
+  }
+
+  // The steps with the hook have promised something (whatif): how far that was from what was measured.
+  static void add_prediction(Conclusions& conclusions) {
+    const std::string change = fact_of(conclusions.facts, "ab.with") == "fp16" ? "fp16_hook" : "no_compression";
+    const auto value = [&](const std::string& name) { return conclusions.metrics.value(name, "all"); };
+    const auto predicted = value("predict." + change + ".saved_ms"), step = value("ab.with_ms"),
+               measured = value("measured.ab_difference_ms");
+    if (predicted && step && measured && *step > 0) {
+      const double error = 100 * (*predicted - *measured) / *step;
+      return add_value(conclusions.metrics, "ab.prediction_error_percent", "all", error, 1, std::string(kSource));
+    }
+    std::string why = fact_of(conclusions.facts, "whatif.why");
+    if (const auto found = conclusions.series.find("whatif"); why.empty() && found != conclusions.series.end())
+      for (const SeriesRow& row : rows_of(found->second))
+        if (row.text("remedy") == change) why = row.text("needs") + " (" + row.text("hint") + ")";
+    conclusions.facts["ab.not_predicted"] = why.empty() ? "the steps were not taken apart" : why;
   }
 
   static void add_parts(const Parts& parts, std::size_t expected, Conclusions& conclusions) {

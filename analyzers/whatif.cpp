@@ -13,16 +13,18 @@
 #include "analyzers/predict/bucket_plan.h"
 #include "analyzers/predict/draws.h"
 #include "analyzers/predict/graph_rows.h"
+#include "analyzers/predict/together.h"
 #include "analyzers/predict/trace_graph.h"
+#include "analyzers/predict/track_record.h"
 #include "analyzers/rows.h"
 #include "src/model/series_table.h"
 
 namespace gradsync {
 namespace {
 
-constexpr std::size_t kMostRanks = 64;  // evenly chosen, when there are more
-constexpr double kWorthPercent = 2, kWorthProbability = 0.9;
-constexpr double kLeastPlanGain = 0.005;  // of the step, for one bucket to be sent otherwise
+constexpr std::size_t kMostRanks = 64;      // evenly chosen, when there are more
+constexpr std::size_t kReplayedSteps = 24;  // of all ranks together
+constexpr double kLeastPlanGain = 0.005;    // of the step, for one bucket to be sent otherwise
 constexpr double kWorstGamma = 2;
 
 std::string fact_of(const Conclusions& conclusions, const Inputs& inputs, const std::string& name) {
@@ -53,7 +55,7 @@ class WhatIf final : public Analyzer {
       fit.reset();
     }
     std::vector<RankStep> steps;
-    for (RankGraphs& rank : graphs) steps.push_back({std::move(rank.all->graph), rank.all->spread_ns});
+    for (RankGraphs& rank : graphs) steps.push_back({thinned_out(rank.graphs, graphs.size()), rank.all->spread_ns});
     if (!price(fit, steps, conclusions)) fit.reset();
     const Job job = job_of(graphs, all, inputs, conclusions);
     add_remedies(job, steps, fit, inputs, conclusions);
@@ -65,7 +67,7 @@ class WhatIf final : public Analyzer {
     if (const double inflation = window_inflation_percent(all); inflation > kMostInflation)
       return fmt::format("the steps that were profiled are {:.0f} % longer than the others", inflation);
     for (const RankGraphs& rank : graphs)
-      if (std::string why = why_not_alike(rank); !why.empty()) return why;
+      if (std::string why = why_not_alike(rank, graphs.size()); !why.empty()) return why;
     return "";
   }
 
@@ -76,13 +78,24 @@ class WhatIf final : public Analyzer {
     graphs = std::move(kept);
   }
 
+  // Many ranks average over steps as well as many steps of few ranks do.
+  static std::vector<StepGraph> thinned_out(const std::vector<StepGraph>& steps, std::size_t ranks) {
+    const std::size_t most = std::clamp<std::size_t>(kReplayedSteps / ranks, 1, std::max<std::size_t>(1, steps.size()));
+    std::vector<StepGraph> kept;
+    for (std::size_t i = 0; i < most && i < steps.size(); ++i)
+      kept.push_back(steps[(2 * i + 1) * steps.size() / (2 * most)]);
+    return kept;
+  }
+
   // Exchanges that nobody saw get their times. False: this fabric cannot explain what the job waits for.
   static bool price(const std::optional<FabricFit>& fit, std::vector<RankStep>& steps, Conclusions& conclusions) {
     for (RankStep& rank : steps) {
-      const bool unseen = std::any_of(rank.graph.exchanges.begin(), rank.graph.exchanges.end(),
-                                      [](const Exchange& exchange) { return !exchange.seen; });
+      const bool unseen = std::any_of(rank.graphs.begin(), rank.graphs.end(), [](const StepGraph& graph) {
+        return std::any_of(graph.exchanges.begin(), graph.exchanges.end(),
+                           [](const Exchange& exchange) { return !exchange.seen; });
+      });
       if (!unseen || !fit) continue;
-      if (price_unseen(*fit, rank.graph) > 0) continue;
+      if (price_unseen(*fit, rank.graphs) > 0) continue;
       conclusions.facts["whatif.fabric"] = "the fabric's profile does not explain what the job waits for";
       return false;
     }
@@ -124,57 +137,75 @@ class WhatIf final : public Analyzer {
     return {worst, worst};
   }
 
+  static void add_saving(const std::string& remedy, const Prediction& found, Conclusions& conclusions) {
+    Metric saved{.name = "predict." + remedy + ".saved_ms", .value = found.p50, .n = kDraws, .source = "whatif"};
+    saved.p10 = found.p05;
+    saved.p50 = found.p50;
+    saved.p90 = found.p95;
+    conclusions.metrics.add(saved);
+    add_value(conclusions.metrics, "predict." + remedy + ".probability", "all", found.probability, kDraws, "whatif");
+  }
+
+  struct Row {
+    double order;
+    std::vector<Cell> cells;
+  };
+  static Row row_of(const Remedy& remedy, const Prediction& found, double step_ms) {
+    return {found.p50,
+            {remedy.name, found.p05, found.p50, found.p95, found.probability, remedy.needs, std::string("predicted"),
+             std::string(worth_trying(found, step_ms) ? "yes" : "no"), remedy.hint, found.cap_ms}};
+  }
+  static Row row_of(const Remedy& remedy, double most, double order, const char* kind) {
+    return {order,
+            {remedy.name, kNotMeasured, most, kNotMeasured, kNotMeasured, remedy.needs, std::string(kind),
+             std::string("not known"), remedy.hint, most}};
+  }
+
   static void add_remedies(const Job& job, const std::vector<RankStep>& steps, const std::optional<FabricFit>& fit,
                            const Inputs& inputs, Conclusions& conclusions) {
     std::vector<StepGraph> graphs;
     double step_ms = 0;
     for (const RankStep& rank : steps) {
-      graphs.push_back(rank.graph);
-      step_ms += 1e-6 * replay(rank.graph).step_ns / static_cast<double>(steps.size());
+      for (const StepGraph& graph : rank.graphs) {
+        graphs.push_back(graph);
+        step_ms += 1e-6 * replay(graph).step_ns / static_cast<double>(steps.size() * rank.graphs.size());
+      }
     }
-    struct Row {
-      double order;
-      std::vector<Cell> cells;
-    };
     std::vector<Row> rows;
+    std::vector<std::pair<double, Remedy>> worthy;
     for (const Remedy& remedy : remedies(job, graphs, fit, inputs.loads)) {
       if (remedy.judgement == Judgement::not_applicable) continue;
       if (remedy.judgement == Judgement::predicted) {
         const Prediction found = predict(remedy, steps, uncertainty_of(job, inputs));
-        const bool worth = found.probability >= kWorthProbability && 100 * found.p50 >= kWorthPercent * step_ms;
-        rows.push_back({found.p50,
-                        {remedy.name, found.p05, found.p50, found.p95, found.probability, remedy.needs,
-                         std::string("predicted"), std::string(worth ? "yes" : "no"), remedy.hint}});
-        Metric saved{
-            .name = "predict." + remedy.name + ".saved_ms", .value = found.p50, .n = kDraws, .source = "whatif"};
-        saved.p10 = found.p05;
-        saved.p50 = found.p50;
-        saved.p90 = found.p95;
-        conclusions.metrics.add(saved);
-        add_value(conclusions.metrics, "predict." + remedy.name + ".probability", "all", found.probability, kDraws,
-                  "whatif");
+        rows.push_back(row_of(remedy, found, step_ms));
+        if (worth_trying(found, step_ms)) worthy.emplace_back(found.p50, remedy);
+        add_saving(remedy.name, found, conclusions);
       } else if (remedy.judgement == Judgement::bound) {
         const double most = bound_ms(remedy, steps);
-        rows.push_back({most - 1e6,
-                        {remedy.name, kNotMeasured, most, kNotMeasured, kNotMeasured, remedy.needs,
-                         std::string("bound"), std::string("not known"), remedy.hint}});
+        rows.push_back(row_of(remedy, most, most - 1e6, "bound"));
+        add_value(conclusions.metrics, "bound." + remedy.name + ".saved_ms", "all", most, 1, "whatif");
       } else {
-        rows.push_back({-1e9,
-                        {remedy.name, kNotMeasured, kNotMeasured, kNotMeasured, kNotMeasured, remedy.needs,
-                         std::string("could not judge"), std::string("not known"), remedy.hint}});
+        rows.push_back(row_of(remedy, kNotMeasured, -1e9, "could not judge"));
       }
     }
     std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.order > b.order; });
     Series series{
-        "whatif", {"remedy", "p05", "p50", "p95", "probability", "needs", "kind", "worth_trying", "hint"}, {}};
+        "whatif", {"remedy", "p05", "p50", "p95", "probability", "needs", "kind", "worth_trying", "hint", "cap"}, {}};
     for (Row& row : rows) series.rows.push_back(std::move(row.cells));
     conclusions.series["whatif"] = std::move(series);
+    std::stable_sort(worthy.begin(), worthy.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::vector<Remedy> best_first;
+    for (auto& [saved, remedy] : worthy) best_first.push_back(std::move(remedy));
+    const std::optional<Remedy> joint = together(best_first, graphs);
+    if (!joint) return;
+    conclusions.facts["whatif.together"] = joint->name;
+    add_saving("together", predict(*joint, steps, uncertainty_of(job, inputs)), conclusions);
   }
 
-  // Rank 0 stands for all: DDP fills the same buckets everywhere.
+  // Rank 0 and its median step stand for all: DDP fills the same buckets everywhere.
   static void add_plan(const Job& job, const std::vector<RankStep>& steps, const FabricFit& fit, const Inputs& inputs,
                        Conclusions& conclusions) {
-    const StepGraph& graph = steps[0].graph;
+    const StepGraph& graph = steps[0].graphs[steps[0].graphs.size() / 2];
     const LoadCurve cast(inputs.loads, "cast16", job.on_device ? "cuda" : "cpu");
     if (graph.bucket_bytes.empty()) return;
     double clock = 0, step = replay(graph).step_ns;

@@ -40,20 +40,51 @@ struct Today {
   double cap_ns = 0;
 };
 
-std::vector<Today> today_of(const Remedy& remedy, const std::vector<RankStep>& ranks) {
-  std::vector<Today> all;
+// Of each rank, of each of its steps.
+std::vector<std::vector<Today>> today_of(const Remedy& remedy, const std::vector<RankStep>& ranks) {
+  std::vector<std::vector<Today>> all;
   for (const RankStep& rank : ranks) {
-    Today today{replay(rank.graph)};
-    today.cap_ns = std::min(remedy.cap(rank.graph, today.replayed), most_ns(rank.graph, today.replayed));
-    all.push_back(today);
+    std::vector<Today>& steps = all.emplace_back();
+    for (const StepGraph& graph : rank.graphs) {
+      Today today{replay(graph)};
+      today.cap_ns = std::min(remedy.cap(graph, today.replayed), most_ns(graph, today.replayed));
+      steps.push_back(today);
+    }
   }
   return all;
+}
+
+double mean_cap_ms(const std::vector<std::vector<Today>>& ranks) {
+  double sum = 0;
+  for (const auto& steps : ranks)
+    for (const Today& one : steps) sum += 1e-6 * one.cap_ns / static_cast<double>(steps.size() * ranks.size());
+  return sum;
+}
+
+// What a rank saves under one draw; nothing where the remedy does not apply to most of its steps.
+std::optional<double> saved_ns(const Remedy& remedy, const RankStep& rank, const std::vector<Today>& today,
+                               const Draw& draw, double noise) {
+  double sum = 0;
+  std::size_t applies = 0;
+  for (std::size_t i = 0; i < rank.graphs.size(); ++i) {
+    const std::optional<StepGraph> edited = remedy.apply(rank.graphs[i], draw);
+    if (!edited) continue;
+    ++applies;
+    const double before = today[i].replayed.step_ns;
+    const Replayed after = replay(*edited);
+    const double share = (before - after.step_ns) / before;
+    const double ns =
+        before - after.step_ns - slowdown_ns(today[i].replayed, after, draw.gamma) + noise * share * rank.spread_ns;
+    sum += std::min(ns, today[i].cap_ns);
+  }
+  if (applies == 0 || 2 * applies < rank.graphs.size()) return std::nullopt;
+  return sum / static_cast<double>(rank.graphs.size());
 }
 
 }  // namespace
 
 Prediction predict(const Remedy& remedy, const std::vector<RankStep>& ranks, const Uncertainty& uncertainty) {
-  const std::vector<Today> today = today_of(remedy, ranks);
+  const std::vector<std::vector<Today>> today = today_of(remedy, ranks);
   Dice dice;
   std::vector<double> saved;
   int positive = 0;
@@ -69,33 +100,30 @@ Prediction predict(const Remedy& remedy, const std::vector<RankStep>& ranks, con
     double sum = 0;
     std::size_t count = 0;
     for (std::size_t r = 0; r < ranks.size(); ++r) {
-      const std::optional<StepGraph> edited = remedy.apply(ranks[r].graph, draw);
-      if (!edited) continue;
-      const Replayed after = replay(*edited);
-      const double share = (today[r].replayed.step_ns - after.step_ns) / today[r].replayed.step_ns;
-      const double ns = today[r].replayed.step_ns - after.step_ns - slowdown_ns(today[r].replayed, after, draw.gamma) +
-                        noise * share * ranks[r].spread_ns;
-      sum += std::min(ns, today[r].cap_ns);
+      const std::optional<double> ns = saved_ns(remedy, ranks[r], today[r], draw, noise);
+      if (!ns) continue;
+      sum += *ns;
       ++count;
     }
     saved.push_back(count > 0 ? 1e-6 * sum / static_cast<double>(count) : 0);
     positive += saved.back() > 0;
   }
-  double cap = 0;
-  for (const Today& one : today) cap += 1e-6 * one.cap_ns / static_cast<double>(today.size());
   return {quantile(saved, 0.05).value_or(0), quantile(saved, 0.5).value_or(0), quantile(saved, 0.95).value_or(0),
-          static_cast<double>(positive) / kDraws, cap};
+          static_cast<double>(positive) / kDraws, mean_cap_ms(today)};
 }
 
 double bound_ms(const Remedy& remedy, const std::vector<RankStep>& ranks) {
-  const std::vector<Today> today = today_of(remedy, ranks);
+  const std::vector<std::vector<Today>> today = today_of(remedy, ranks);
   const Draw kind{0, std::exp(-1.645 * kModelError), 1, 1, 1, kLeastHop};
   double sum = 0;
-  for (std::size_t r = 0; r < ranks.size(); ++r) {
-    const std::optional<StepGraph> edited = remedy.apply ? remedy.apply(ranks[r].graph, kind) : std::nullopt;
-    const double ns = edited ? today[r].replayed.step_ns - replay(*edited).step_ns : today[r].cap_ns;
-    sum += std::clamp(ns, 0.0, std::max(0.0, today[r].cap_ns));
-  }
+  for (std::size_t r = 0; r < ranks.size(); ++r)
+    for (std::size_t i = 0; i < ranks[r].graphs.size(); ++i) {
+      const StepGraph& graph = ranks[r].graphs[i];
+      const std::optional<StepGraph> edited = remedy.apply ? remedy.apply(graph, kind) : std::nullopt;
+      const Today& now = today[r][i];
+      const double ns = edited ? now.replayed.step_ns - replay(*edited).step_ns : now.cap_ns;
+      sum += std::clamp(ns, 0.0, std::max(0.0, now.cap_ns)) / static_cast<double>(ranks[r].graphs.size());
+    }
   return ranks.empty() ? 0 : 1e-6 * sum / static_cast<double>(ranks.size());
 }
 

@@ -15,10 +15,10 @@ struct Prediction {
   double cap_ms = 0;
 };
 
-// Each rank's graph, and how uncertain its length is.
+// Graphs of some steps of a rank, and how uncertain their mean length is.
 struct RankStep {
-  StepGraph graph;
-  double spread_ns = 0;  // standard error of its length
+  std::vector<StepGraph> graphs;
+  double spread_ns = 0;  // standard error of the mean length
 };
 
 // `gamma_most`, `contention_most`: the worst slowdowns of computing under communication, and of communication under
@@ -27,7 +27,8 @@ struct Uncertainty {
   double gamma_most = 1, contention_most = 1;
 };
 
-// Mean over the ranks, capped draw by draw: never more than the remedy's cap nor than step minus useful compute.
+// Mean over the ranks of the mean over a rank's steps (a step to which the remedy does not apply is as before; a rank most
+// of whose steps it does not apply to says nothing), capped draw by draw: never more than the remedy's cap nor than step minus useful compute.
 Prediction predict(const Remedy& remedy, const std::vector<RankStep>& ranks, const Uncertainty& uncertainty);
 
 // The most it can save, in ms: by its transform under the kindest draw where it has one, else by its cap.

@@ -7,10 +7,14 @@
 
 namespace gradsync {
 
-// Takes up to `ns` of a class from all stages, in proportion to what they hold. What was taken.
+// Takes up to `ns` of a class from all stages, in proportion to what they hold; with coding also the time in which it had
+// no CPU. What was taken of the class.
 double take(StepGraph& graph, StepClass what, double ns);
-// The same from the stages in front of compressed exchanges, and behind what joins them: compression that ran as compute.
+// As take(), from the stages in front of compressed exchanges, and behind what joins them: compression that ran as compute.
 void take_coding(StepGraph& graph, double compress_ns, double decompress_ns);
+
+// Compressing and reconstructing, with the time in which they had no CPU.
+double coding_ns(const StepGraph& graph);
 
 // Compression and its exchanges are gone; the dense all-reduce of each bucket takes their place where nothing else sends
 // the gradient. Nothing: the fabric was not measured for these sizes.

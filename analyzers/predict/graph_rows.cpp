@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <regex>
 
 #include "analyzers/predict/trace_graph.h"
+#include "src/base/rank_test.h"
 #include "src/base/statistics.h"
 #include "src/model/series_table.h"
 
@@ -15,11 +17,30 @@ namespace {
 
 constexpr std::string_view kSteps = "whatif_steps", kStages = "whatif_stages", kExchanges = "whatif_exchanges",
                            kBuckets = "whatif_buckets";
-constexpr const char* kError = "_error";
+constexpr const char *kError = "_error", *kBuilt = "_built";
+constexpr std::int64_t kAll = 2;         // part: besides the halves 0 and 1
 constexpr std::size_t kMostSteps = 400;  // more tell nothing new
+constexpr std::size_t kKeptSteps = 12, kTestedSteps = 48;
+constexpr double kMostDrift = 0.10, kDriftP = 0.01;
 constexpr std::size_t kFewestAlike = 6;
 constexpr double kStepTolerance = 0.05, kClassTolerance = 0.10, kSmallClass = 0.02;
-constexpr double kErrors = 2, kMostByChance = 0.10;  // standard errors; share of the step
+constexpr double kFalseRefusal = 0.05, kMostByChance = 0.10;  // probability over all comparisons; share of the step
+
+// Which half: neither every other step nor any other period. Steps of an A/B come in fours, so that every other step would
+// compare the first ones of each four with the last ones. (The sequence of Thue and Morse; it also cancels a drift.)
+std::int64_t half_of(std::size_t step) { return std::popcount(step) % 2; }
+
+// Standard errors that the largest of so many independent differences stays below, with all but kFalseRefusal: at two, one
+// of twenty comparisons would refuse a steady job, and there is one for each class of each rank.
+double errors_by_chance(std::size_t comparisons) {
+  const double each = kFalseRefusal / static_cast<double>(comparisons);
+  double low = 0, high = 10;
+  for (int i = 0; i < 60; ++i) {
+    const double middle = (low + high) / 2;
+    (std::erfc(middle / std::sqrt(2.0)) > each ? low : high) = middle;
+  }
+  return high;
+}
 
 std::vector<std::string> columns(std::vector<std::string> names) {
   for (std::size_t i = 0; i < kStepClasses; ++i) names.emplace_back(class_name(static_cast<StepClass>(i)));
@@ -88,63 +109,96 @@ void GraphRows::write(Summary& summary) const {
     if (2 * alike.size() > counted.size()) break;
   }
   if (alike.empty()) return;
-  Series& steps = summary.table(
-      kSteps, columns({"rank", "part", "steps", "alike", "on_device", "syncs", "sort_ns", "step_ns", "spread_ns"}));
-  if (steps.rows.empty())
-    for (std::size_t i = 0; i < kStepClasses; ++i)
-      steps.columns.push_back(std::string(class_name(static_cast<StepClass>(i))) + kError);
-  Series& stages = summary.table(kStages, columns({"rank", "part", "place", "anchor", "index"}));
-  Series& exchanges = summary.table(kExchanges, {"rank", "part", "place", "operation", "group", "dtype", "bytes",
-                                                 "bucket", "compressed", "seen", "wait_ns", "transfer_ns"});
-  Series& buckets = summary.table(kBuckets, {"rank", "part", "place", "bytes"});
-  const std::int64_t rank = rank_.rank;
   for (std::int64_t part = 0; part < 3; ++part) {
     std::vector<const Seen*> chosen;
     for (std::size_t i = 0; i < alike.size(); ++i)
-      if (part == 2 || static_cast<std::int64_t>(i % 2) == part) chosen.push_back(alike[i]);
+      if (part == kAll || half_of(i) == part) chosen.push_back(alike[i]);
     if (chosen.empty()) continue;
+    const Drift drift = part == kAll ? drift_of(chosen) : Drift{};
     std::stable_sort(chosen.begin(), chosen.end(),
                      [](const Seen* a, const Seen* b) { return a->step_ns < b->step_ns; });
-    std::vector<const StepGraph*> graphs;
-    std::vector<double> lengths;
-    for (const Seen* one : chosen) {
-      graphs.push_back(&one->graph);
-      lengths.push_back(one->step_ns);
-    }
-    const StepGraph graph = typical(graphs);
-    std::vector<Cell> row{rank,
-                          part,
-                          static_cast<std::int64_t>(counted.size()),
-                          static_cast<std::int64_t>(alike.size()),
-                          std::int64_t{chosen[0]->on_device},
-                          std::int64_t{path_.framework_syncs},
-                          whole(middle_mean(chosen, [](const Seen& s) { return s.sort_ns; })),
-                          whole(middle_mean(chosen, [](const Seen& s) { return s.step_ns; })),
-                          whole(error_of(lengths))};
-    for (std::size_t i = 0; i < kStepClasses; ++i)
-      row.push_back(whole(middle_mean(chosen, [i](const Seen& s) { return s.classes[i]; })));
-    for (std::size_t i = 0; i < kStepClasses; ++i) {
-      std::vector<double> values;
-      for (const Seen* one : chosen) values.push_back(one->classes[i]);
-      row.push_back(whole(error_of(values)));
-    }
-    steps.rows.push_back(std::move(row));
-    for (std::size_t i = 0; i < graph.stages.size(); ++i) {
-      const Stage& stage = graph.stages[i];
-      std::vector<Cell> cells{rank, part, static_cast<std::int64_t>(i), static_cast<std::int64_t>(stage.anchor.kind),
-                              stage.anchor.index};
-      for (const double ns : stage.ns) cells.push_back(whole(ns));
-      stages.rows.push_back(std::move(cells));
-    }
-    for (std::size_t i = 0; i < graph.exchanges.size(); ++i) {
-      const Exchange& one = graph.exchanges[i];
-      exchanges.rows.push_back({rank, part, static_cast<std::int64_t>(i), one.operation, one.group, one.dtype,
-                                one.bytes, one.bucket, std::int64_t{one.compressed}, std::int64_t{one.seen},
-                                whole(one.wait_ns), whole(one.transfer_ns)});
-    }
-    for (std::size_t i = 0; i < graph.bucket_bytes.size(); ++i)
-      buckets.rows.push_back({rank, part, static_cast<std::int64_t>(i), graph.bucket_bytes[i]});
+    write_part(part, chosen, counted.size(), alike.size(), drift, summary);
+    if (part != kAll) continue;
+    const std::size_t cut = chosen.size() / 4, middle = chosen.size() - 2 * cut;
+    const std::size_t kept = std::min(middle, kKeptSteps);
+    for (std::size_t i = 0; i < kept; ++i)
+      write_graph(static_cast<std::int64_t>(i), chosen[cut + (2 * i + 1) * middle / (2 * kept)]->graph, summary);
   }
+}
+
+// Of the second half of the steps against the first, in the order in which they ran.
+GraphRows::Drift GraphRows::drift_of(const std::vector<const Seen*>& in_order) {
+  std::vector<double> first, second;
+  for (std::size_t i = 0; i < in_order.size(); ++i)
+    (2 * i < in_order.size() ? first : second).push_back(in_order[i]->step_ns);
+  Drift drift;
+  drift.first_ns = median(first).value_or(0);
+  drift.second_ns = median(second).value_or(0);
+  const std::vector<double> a = thinned(first, kTestedSteps), b = thinned(second, kTestedSteps);
+  drift.p = 2 * std::min(mann_whitney_greater(a, b), mann_whitney_greater(b, a));
+  return drift;
+}
+
+void GraphRows::write_part(std::int64_t part, const std::vector<const Seen*>& chosen, std::size_t counted,
+                           std::size_t alike, const Drift& drift, Summary& summary) const {
+  Series& steps = summary.table(kSteps, columns({"rank", "part", "steps", "alike", "on_device", "syncs", "sort_ns",
+                                                 "step_ns", "spread_ns", "built_ns", "first_ns", "second_ns", "p"}));
+  if (steps.rows.empty())
+    for (const char* suffix : {kError, kBuilt})
+      for (std::size_t i = 0; i < kStepClasses; ++i)
+        steps.columns.push_back(std::string(class_name(static_cast<StepClass>(i))) + suffix);
+  std::vector<double> lengths;
+  std::map<const Seen*, Replayed> built;
+  for (const Seen* one : chosen) {
+    lengths.push_back(one->step_ns);
+    built[one] = replay(one->graph);
+  }
+  std::vector<Cell> row{std::int64_t{rank_.rank},
+                        part,
+                        static_cast<std::int64_t>(counted),
+                        static_cast<std::int64_t>(alike),
+                        std::int64_t{chosen[0]->on_device},
+                        std::int64_t{path_.framework_syncs},
+                        whole(middle_mean(chosen, [](const Seen& s) { return s.sort_ns; })),
+                        whole(middle_mean(chosen, [](const Seen& s) { return s.step_ns; })),
+                        whole(error_of(lengths)),
+                        whole(middle_mean(chosen, [&](const Seen& s) { return built[&s].step_ns; })),
+                        whole(drift.first_ns),
+                        whole(drift.second_ns),
+                        drift.p};
+  for (std::size_t i = 0; i < kStepClasses; ++i)
+    row.push_back(whole(middle_mean(chosen, [i](const Seen& s) { return s.classes[i]; })));
+  for (std::size_t i = 0; i < kStepClasses; ++i) {
+    std::vector<double> values;
+    for (const Seen* one : chosen) values.push_back(one->classes[i]);
+    row.push_back(whole(error_of(values)));
+  }
+  for (std::size_t i = 0; i < kStepClasses; ++i)
+    row.push_back(whole(middle_mean(chosen, [&](const Seen& s) { return built[&s].classes[i]; })));
+  steps.rows.push_back(std::move(row));
+}
+
+void GraphRows::write_graph(std::int64_t sample, const StepGraph& graph, Summary& summary) const {
+  Series& stages = summary.table(kStages, columns({"rank", "sample", "place", "anchor", "index"}));
+  Series& exchanges = summary.table(kExchanges, {"rank", "sample", "place", "operation", "group", "dtype", "bytes",
+                                                 "bucket", "compressed", "seen", "wait_ns", "transfer_ns"});
+  Series& buckets = summary.table(kBuckets, {"rank", "sample", "place", "bytes"});
+  const std::int64_t rank = rank_.rank;
+  for (std::size_t i = 0; i < graph.stages.size(); ++i) {
+    const Stage& stage = graph.stages[i];
+    std::vector<Cell> cells{rank, sample, static_cast<std::int64_t>(i), static_cast<std::int64_t>(stage.anchor.kind),
+                            stage.anchor.index};
+    for (const double ns : stage.ns) cells.push_back(whole(ns));
+    stages.rows.push_back(std::move(cells));
+  }
+  for (std::size_t i = 0; i < graph.exchanges.size(); ++i) {
+    const Exchange& one = graph.exchanges[i];
+    exchanges.rows.push_back({rank, sample, static_cast<std::int64_t>(i), one.operation, one.group, one.dtype,
+                              one.bytes, one.bucket, std::int64_t{one.compressed}, std::int64_t{one.seen},
+                              whole(one.wait_ns), whole(one.transfer_ns)});
+  }
+  for (std::size_t i = 0; i < graph.bucket_bytes.size(); ++i)
+    buckets.rows.push_back({rank, sample, static_cast<std::int64_t>(i), graph.bucket_bytes[i]});
 }
 
 namespace {
@@ -154,7 +208,9 @@ class GraphReader {
   explicit GraphReader(const Summary& summary) : summary_(summary) {}
 
   std::vector<RankGraphs> run() {
-    each(kSteps, [this](const SeriesRow& row, RankGraphs& rank, GraphPart& part) {
+    each_row(kSteps, [](const SeriesRow& row, RankGraphs& rank) {
+      const std::int64_t which = whole_of(row, "part");
+      GraphPart& part = (which == 0 ? rank.half : which == 1 ? rank.other_half : rank.all).emplace();
       rank.steps = whole_of(row, "steps");
       rank.alike = whole_of(row, "alike");
       rank.on_device = whole_of(row, "on_device") != 0;
@@ -164,19 +220,24 @@ class GraphReader {
       part.spread_ns = number(row, "spread_ns");
       part.classes = classes(row);
       part.errors = classes(row, kError);
+      part.built_ns = number(row, "built_ns");
+      part.built = classes(row, kBuilt);
+      if (which != kAll) return;
+      rank.first_ns = number(row, "first_ns");
+      rank.second_ns = number(row, "second_ns");
+      rank.drift_p = row.number("p").value_or(1);
     });
-    each(kStages, [](const SeriesRow& row, RankGraphs&, GraphPart& part) {
-      part.graph.stages.push_back(
+    each_graph(kStages, [](const SeriesRow& row, StepGraph& graph) {
+      graph.stages.push_back(
           {classes(row), {static_cast<AnchorKind>(whole_of(row, "anchor")), whole_of(row, "index")}});
     });
-    each(kExchanges, [](const SeriesRow& row, RankGraphs&, GraphPart& part) {
-      part.graph.exchanges.push_back({row.text("operation"), row.text("group"), row.text("dtype"),
-                                      whole_of(row, "bytes"), whole_of(row, "bucket"), whole_of(row, "compressed") != 0,
-                                      whole_of(row, "seen") != 0, number(row, "wait_ns"), number(row, "transfer_ns")});
+    each_graph(kExchanges, [](const SeriesRow& row, StepGraph& graph) {
+      graph.exchanges.push_back({row.text("operation"), row.text("group"), row.text("dtype"), whole_of(row, "bytes"),
+                                 whole_of(row, "bucket"), whole_of(row, "compressed") != 0, whole_of(row, "seen") != 0,
+                                 number(row, "wait_ns"), number(row, "transfer_ns")});
     });
-    each(kBuckets, [](const SeriesRow& row, RankGraphs&, GraphPart& part) {
-      part.graph.bucket_bytes.push_back(whole_of(row, "bytes"));
-    });
+    each_graph(kBuckets,
+               [](const SeriesRow& row, StepGraph& graph) { graph.bucket_bytes.push_back(whole_of(row, "bytes")); });
     std::vector<RankGraphs> all;
     for (auto& [number, rank] : ranks_) all.push_back(std::move(rank));
     return all;
@@ -195,17 +256,23 @@ class GraphReader {
   }
 
   template <class Function>
-  void each(std::string_view name, const Function& function) {
+  void each_row(std::string_view name, const Function& function) {
     const Series* table = summary_.find(name);
     if (table == nullptr) return;
     for (const SeriesRow& row : rows_of(*table)) {
       RankGraphs& rank = ranks_[whole_of(row, "rank")];
       rank.rank = static_cast<int>(whole_of(row, "rank"));
-      const std::int64_t which = whole_of(row, "part");
-      std::optional<GraphPart>& part = which == 0 ? rank.half : which == 1 ? rank.other_half : rank.all;
-      if (!part) part.emplace();
-      function(row, rank, *part);
+      function(row, rank);
     }
+  }
+
+  template <class Function>
+  void each_graph(std::string_view name, const Function& function) {
+    each_row(name, [&](const SeriesRow& row, RankGraphs& rank) {
+      const auto sample = static_cast<std::size_t>(whole_of(row, "sample"));
+      if (sample >= rank.graphs.size()) rank.graphs.resize(sample + 1);
+      function(row, rank.graphs[sample]);
+    });
   }
 
   const Summary& summary_;
@@ -216,25 +283,29 @@ class GraphReader {
 
 std::vector<RankGraphs> read_graphs(const Summary& summary) { return GraphReader(summary).run(); }
 
-std::string why_not_alike(const RankGraphs& rank) {
+std::string why_not_alike(const RankGraphs& rank, std::size_t ranks) {
   if (rank.alike < static_cast<std::int64_t>(kFewestAlike) || !rank.half || !rank.other_half)
     return fmt::format("{} of the {} steps of rank {} do their work in one order: six are needed", rank.alike,
                        rank.steps, rank.rank);
   if (2 * rank.alike < rank.steps)
     return fmt::format("{} of the {} steps of rank {} do their work in one order: half of them is needed", rank.alike,
                        rank.steps, rank.rank);
-  const Replayed built = replay(rank.half->graph);
+  if (rank.drift_p < kDriftP && std::abs(rank.second_ns - rank.first_ns) > kMostDrift * rank.first_ns)
+    return fmt::format("the steps of rank {} drift: {:.1f} ms in the first half of the run, {:.1f} ms in the second",
+                       rank.rank, 1e-6 * rank.first_ns, 1e-6 * rank.second_ns);
   const GraphPart &half = *rank.half, &other = *rank.other_half;
   const double step = other.step_ns;
-  const auto by_chance = [step](double a, double b) {
-    return std::min(kErrors * std::sqrt(a * a + b * b), kMostByChance * step);
+  const double errors = errors_by_chance(ranks * (1 + kStepClasses));
+  const auto by_chance = [step, errors](double a, double b) {
+    return std::min(errors * std::sqrt(a * a + b * b), kMostByChance * step);
   };
-  const double off = std::abs(built.step_ns - step);
+  const double off = std::abs(half.built_ns - step);
   if (off > std::max(kStepTolerance * step, by_chance(half.spread_ns, other.spread_ns)))
-    return fmt::format("a step built from one half of the steps of rank {} is {:.0f} % off the other half", rank.rank,
-                       100 * off / step);
+    return fmt::format(
+        "a step built from one half of the steps of rank {} ({:.1f} ms) is {:.0f} % off the other half ({:.1f} ms)",
+        rank.rank, 1e-6 * half.built_ns, 100 * off / step, 1e-6 * step);
   for (std::size_t i = 0; i < kStepClasses; ++i) {
-    const double seen = other.classes[i], away = std::abs(built.classes[i] - seen);
+    const double seen = other.classes[i], away = std::abs(half.built[i] - seen);
     const double allowed =
         std::max({kClassTolerance * seen, kSmallClass * step, by_chance(half.errors[i], other.errors[i])});
     if (away > allowed)

@@ -32,7 +32,7 @@ double of_indices(const StepGraph& graph, const Replayed& today) {
 
 // Everything that compression adds to what is exposed: its own time, its syncs and its communication.
 double of_compression(const Job& job, const StepGraph& graph, const Replayed& today) {
-  return graph.total(StepClass::compress) + graph.total(StepClass::decompress) + graph.total(StepClass::host_sync) +
+  return coding_ns(graph) + graph.total(StepClass::host_sync) +
          (job.on_device ? job.compress_ns + job.decompress_ns : 0) + blocked(graph, today);
 }
 
@@ -145,8 +145,11 @@ class Workshop {
     const FabricFit* fit = fit_;
     return checked(
         {"bucket_size", Judgement::predicted,
-         fmt::format("bucket_cap_mb={:.0f}: {} buckets as one", std::ceil(best * bytes / (1 << 20)), best), "",
-         [best, fit](const StepGraph& graph, const Draw& draw) { return merged(graph, best, *fit, draw); }, blocked},
+         // DDP closes a bucket as soon as it holds the cap
+         fmt::format("bucket_cap_mb={:.0f}: {} buckets as one", std::max(1.0, std::floor(best * bytes / (1 << 20))),
+                     best),
+         "", [best, fit](const StepGraph& graph, const Draw& draw) { return merged(graph, best, *fit, draw); },
+         blocked},
         "messages of that size were not measured, or belong to no bucket", kSweepHint);
   }
 
@@ -216,12 +219,11 @@ class Workshop {
         take(edited, StepClass::compress, less);
       return edited;
     };
-    return checked({"histogram_topk", Judgement::predicted,
-                    "a threshold from a histogram of magnitudes in place of torch.topk", "", apply,
-                    [job](const StepGraph& graph, const Replayed&) {
-                      return job.on_device ? job.compress_ns : graph.total(StepClass::compress);
-                    }},
-                   "the time of compression itself was not seen", "run --deep torch");
+    return checked(
+        {"histogram_topk", Judgement::predicted, "a threshold from a histogram of magnitudes in place of torch.topk",
+         "", apply,
+         [job](const StepGraph& graph, const Replayed&) { return job.on_device ? job.compress_ns : coding_ns(graph); }},
+        "the time of compression itself was not seen", "run --deep torch");
   }
 
   Remedy no_host_sync() const {

@@ -85,31 +85,4 @@ bool same_shape(const StepGraph& a, const StepGraph& b) {
   return true;
 }
 
-StepGraph typical(const std::vector<const StepGraph*>& graphs) {
-  std::vector<std::pair<double, const StepGraph*>> by_length;
-  for (const StepGraph* graph : graphs) by_length.emplace_back(replay(*graph).step_ns, graph);
-  std::stable_sort(by_length.begin(), by_length.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  const std::size_t cut = by_length.size() / 4;
-  StepGraph mean = *by_length[cut].second;
-  const auto count = static_cast<double>(by_length.size() - 2 * cut);
-  for (std::size_t i = cut + 1; i + cut < by_length.size(); ++i) {
-    const StepGraph& other = *by_length[i].second;
-    for (std::size_t s = 0; s < mean.stages.size(); ++s)
-      for (std::size_t c = 0; c < kStepClasses; ++c) mean.stages[s].ns[c] += other.stages[s].ns[c];
-    for (std::size_t e = 0; e < mean.exchanges.size(); ++e) {
-      mean.exchanges[e].wait_ns += other.exchanges[e].wait_ns;
-      mean.exchanges[e].transfer_ns += other.exchanges[e].transfer_ns;
-      mean.exchanges[e].bytes += other.exchanges[e].bytes;
-    }
-  }
-  for (Stage& stage : mean.stages)
-    for (double& ns : stage.ns) ns /= count;
-  for (Exchange& exchange : mean.exchanges) {
-    exchange.wait_ns /= count;
-    exchange.transfer_ns /= count;
-    exchange.bytes = static_cast<std::int64_t>(static_cast<double>(exchange.bytes) / count);
-  }
-  return mean;
-}
-
 }  // namespace gradsync

@@ -62,7 +62,4 @@ Replayed replay(const StepGraph& graph);
 // The same anchors in the same order.
 bool same_shape(const StepGraph& a, const StepGraph& b);
 
-// Slot by slot the mean of the graphs whose own length lies in the middle half; of one shape, at least one.
-StepGraph typical(const std::vector<const StepGraph*>& graphs);
-
 }  // namespace gradsync

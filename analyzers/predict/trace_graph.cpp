@@ -199,37 +199,45 @@ std::vector<std::int64_t> framework_buckets(const RankTimeline& rank, const Grad
   return buckets;
 }
 
-double price_unseen(const FabricFit& fit, StepGraph& graph) {
-  StepGraph priced = graph;
-  for (Exchange& exchange : priced.exchanges) {
-    if (exchange.seen) continue;
-    const auto us = cost_us(fit, exchange.operation, static_cast<double>(exchange.bytes));
-    if (!us) return 0;
-    exchange.transfer_ns = 1e3 * *us;
+double price_unseen(const FabricFit& fit, std::vector<StepGraph>& graphs) {
+  std::vector<StepGraph> priced = graphs;
+  for (StepGraph& graph : priced) {
+    for (Exchange& exchange : graph.exchanges) {
+      if (exchange.seen) continue;
+      const auto us = cost_us(fit, exchange.operation, static_cast<double>(exchange.bytes));
+      if (!us) return 0;
+      exchange.transfer_ns = 1e3 * *us;
+    }
+    // What the joins explain from now on.
+    for (Stage& stage : graph.stages)
+      if (stage.anchor.kind == AnchorKind::join) stage.ns[static_cast<std::size_t>(StepClass::comm)] = 0;
   }
-  // What the joins explain from now on.
-  for (Stage& stage : priced.stages)
-    if (stage.anchor.kind == AnchorKind::join) stage.ns[static_cast<std::size_t>(StepClass::comm)] = 0;
-  const double observed = replay(graph).step_ns;
   const auto scaled = [&](double factor) {
-    StepGraph copy = priced;
-    for (Exchange& exchange : copy.exchanges)
-      if (!exchange.seen) exchange.transfer_ns *= factor;
-    return copy;
+    std::vector<StepGraph> copies = priced;
+    for (StepGraph& copy : copies)
+      for (Exchange& exchange : copy.exchanges)
+        if (!exchange.seen) exchange.transfer_ns *= factor;
+    return copies;
   };
+  const auto length = [](const std::vector<StepGraph>& steps) {
+    double ns = 0;
+    for (const StepGraph& step : steps) ns += replay(step).step_ns;
+    return ns;
+  };
+  const double observed = length(graphs);
   constexpr double kRounding = 1.001;
-  const bool too_long = replay(scaled(kLeastFactor)).step_ns > observed * kRounding;
-  if (too_long || replay(scaled(kMostFactor)).step_ns < observed / kRounding) return 0;
-  if (replay(scaled(1)).step_ns <= observed && replay(scaled(kLeastFactor)).step_ns >= observed / kRounding) {
-    graph = scaled(1);  // all of it is hidden: any factor would do
+  const bool too_long = length(scaled(kLeastFactor)) > observed * kRounding;
+  if (too_long || length(scaled(kMostFactor)) < observed / kRounding) return 0;
+  if (length(scaled(1)) <= observed && length(scaled(kLeastFactor)) >= observed / kRounding) {
+    graphs = scaled(1);  // all of it is hidden: any factor would do
     return 1;
   }
   double low = kLeastFactor, high = kMostFactor;
   for (int i = 0; i < 40; ++i) {
     const double middle = (low + high) / 2;
-    (replay(scaled(middle)).step_ns < observed ? low : high) = middle;
+    (length(scaled(middle)) < observed ? low : high) = middle;
   }
-  graph = scaled(high);
+  graphs = scaled(high);
   return high;
 }
 

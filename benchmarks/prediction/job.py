@@ -11,6 +11,8 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--method", default="dense")
 parser.add_argument("--bucket-mb", type=float, default=25)
 parser.add_argument("--sleep-ms", type=float, default=0)
+parser.add_argument("--density", type=float, default=0.02, help="share of the gradient that Top-K sends")
+parser.add_argument("--counts", action="store_true", help="the Top-K hook first gathers how many entries each rank sends")
 parser.add_argument("--steps", type=int, default=60)
 parser.add_argument("--width", type=int, default=640)
 parser.add_argument("--layers", type=int, default=6)
@@ -29,11 +31,14 @@ def topk_hook(index_type, bucket):
         bucket.index() in kept else buffer.clone()
     if options.sleep_ms:
         time.sleep(options.sleep_ms / 1e3)
-    indices = torch.topk(gradient.abs(), max(1, gradient.numel() // 50)).indices
+    indices = torch.topk(gradient.abs(), max(1, int(options.density * gradient.numel()))).indices
     values = gradient[indices]
     gradient[indices] = 0.0
     kept[bucket.index()] = gradient
     narrow = indices.to(index_type)
+    if options.counts:
+        all_counts = [torch.zeros(1, dtype=torch.int64) for _ in range(world)]
+        dist.all_gather(all_counts, torch.tensor([narrow.numel()]))
     all_indices = [torch.empty_like(narrow) for _ in range(world)]
     all_values = [torch.empty_like(values) for _ in range(world)]
     sent = [dist.all_gather(all_indices, narrow, async_op=True).get_future(),

@@ -2,6 +2,9 @@
 """Runs one rank of a sample in each of two network namespaces, over a link of a given rate: a slow network on one machine.
 
     sudo gradsync-doctor run --ab -- python3 samples/lab/two_hosts.py --rate 1gbit samples/ddp_topk_hook.py --steps 1000
+    sudo python3 samples/lab/two_hosts.py --rate 1gbit gradsync-doctor sweep --min 64K
+
+The second measures that link, so that whatif can tell of a job over it what it would be without compression.
 
 Makes the namespaces and removes them again, also when it is interrupted. Exit status 77, with the reason, where they
 cannot be made: they need root, ip and tc (iproute2), and the queueing discipline tbf.
@@ -49,12 +52,14 @@ def remove_link():
 def run(command):
     """The worst exit status of the two ranks."""
     ranks = []
+    if command and command[0].endswith(".py"):
+        command = [sys.executable, *command]
     common = dict(os.environ, WORLD_SIZE="2", LOCAL_RANK="0", MASTER_ADDR=SUBNET + "1", MASTER_PORT="29519",
                   OMP_NUM_THREADS="1")
     try:
         for number, name in enumerate((NEAR, FAR)):
             environment = dict(common, RANK=str(number), GLOO_SOCKET_IFNAME="gsdl%d" % number)
-            ranks.append(subprocess.Popen(["ip", "netns", "exec", name, sys.executable, *command], env=environment))
+            ranks.append(subprocess.Popen(["ip", "netns", "exec", name, *command], env=environment))
         return max(128 - status if status < 0 else status for status in [rank.wait() for rank in ranks])
     finally:
         for rank in ranks:
@@ -65,7 +70,7 @@ def run(command):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rate", default="1gbit", help="of the link, each way, as tc writes it (default %(default)s)")
-    parser.add_argument("command", nargs=argparse.REMAINDER, help="a sample and its options")
+    parser.add_argument("command", nargs=argparse.REMAINDER, help="a sample, or another program, and its options")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:

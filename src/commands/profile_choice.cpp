@@ -37,6 +37,7 @@ ProfileQuery query_of(const std::vector<RankTimeline>& ranks) {
   query.ranks = static_cast<int>(ranks.size());
   if (ranks.empty()) return query;
   query.backend = backend_of(ranks.front());
+  if (query.backend == "gloo") query.interface_name = ranks.front().fact("gloo.interface");
   for (const char* part : {"nccl", "gloo"})
     if (const std::string version = ranks.front().fact(part); !version.empty()) query.versions[part] = version;
   return query;

@@ -1,17 +1,14 @@
 #include "src/commands/profiles.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 
 #include "src/base/file.h"
 #include "src/base/text.h"
 #include "src/commands/exit_status.h"
 #include "src/commands/output.h"
+#include "src/commands/state_folder.h"
 
 namespace gradsync {
 namespace {
@@ -20,19 +17,8 @@ namespace fs = std::filesystem;
 
 // Empty where there is no home.
 fs::path profiles_folder() {
-  const char* state = std::getenv("XDG_STATE_HOME");
-  if (state != nullptr && *state == '/') return fs::path(state) / "gradsync-doctor" / "profiles";
-  const char* home = std::getenv("HOME");
-  if (home != nullptr && *home == '/') return fs::path(home) / ".local" / "state" / "gradsync-doctor" / "profiles";
-  return {};
-}
-
-Result<void> make_folder(const fs::path& folder) {
-  std::error_code ignored;
-  fs::create_directories(folder.parent_path(), ignored);
-  if (::mkdir(folder.c_str(), S_IRWXU) == 0 || (errno == EEXIST && fs::is_directory(folder, ignored))) return {};
-  return Error{"cannot make the folder", folder.string(), errno_text(errno), "set XDG_STATE_HOME to one that you own",
-               exit_status::kDoctorFailed};
+  const fs::path state = state_folder();
+  return state.empty() ? state : state / "profiles";
 }
 
 // FNV-1a: names a file, nothing depends on its strength.
@@ -99,7 +85,7 @@ Result<fs::path> save_profile(const Profile& profile) {
   if (folder.empty())
     return Error{"cannot save the profile", "", "neither XDG_STATE_HOME nor HOME names a folder", "",
                  exit_status::kDoctorFailed};
-  if (const Result<void> made = make_folder(folder); !made) return made.error();
+  if (const Result<void> made = make_state_folder(folder); !made) return made.error();
   Profile whole = profile;
   const fs::path path = folder / (fingerprint_of(profile) + ".json");
   if (const Result<Profile> old = read_profile(path)) carry_over(*old, whole);

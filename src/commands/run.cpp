@@ -30,6 +30,7 @@
 #include "src/commands/recording_parts.h"
 #include "src/commands/root_options.h"
 #include "src/commands/rule_options.h"
+#include "src/commands/track_record.h"
 #include "version.h"
 
 namespace gradsync {
@@ -292,6 +293,7 @@ class RunCommand final : public Command {
       const int failed = print_error(shown.error());
       return job.exit_status != 0 ? job.exit_status : failed;
     }
+    if (ab_.wanted) keep_track_record(report);
     tell_of_other_hosts();
     return job.exit_status != 0 ? job.exit_status : gate(report, output_);
   }

@@ -10,6 +10,7 @@
 #include "src/commands/exit_status.h"
 #include "src/commands/output.h"
 #include "src/commands/rule_options.h"
+#include "src/commands/track_record.h"
 #include "src/commands/whatif_report.h"
 #include "src/export/ddp_hook.h"
 #include "src/report/json.h"
@@ -40,7 +41,7 @@ class WhatIfCommand final : public Command {
       return print_error({"cannot predict from", path_,
                           "it holds no steps of a job whose synchronisation was seen, or is older than predictions",
                           "gradsync-doctor run -- CMD", exit_status::kNothingUsable});
-    const Report report = whatif_report(*job);
+    const Report report = whatif_report(*job, read_track_record());
     if (!hook_.empty()) {
       const Result<std::string> text = ddp_hook_file(*job);
       if (!text) return print_error(text.error());

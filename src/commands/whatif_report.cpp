@@ -47,7 +47,7 @@ Verdict verdict_of(const Report& job) {
 
 }  // namespace
 
-Report whatif_report(const Report& job) {
+Report whatif_report(const Report& job, const TrackRecord& record) {
   Report report;
   report.tool = job.tool;
   report.tool.version = kVersion;
@@ -57,12 +57,13 @@ Report whatif_report(const Report& job) {
   for (const Coverage& entry : job.coverage)
     if (entry.source != "scheduler" && entry.source != "interrupts") report.coverage.push_back(entry);
   for (const Metric& metric : job.metrics)
-    if (metric.name.starts_with("predict.") || metric.name.starts_with("plan.") || metric.name == "step.time_ms" ||
-        metric.name == "step.count")
+    if (metric.name.starts_with("predict.") || metric.name.starts_with("bound.") || metric.name.starts_with("plan.") ||
+        metric.name == "step.time_ms" || metric.name == "step.count")
       report.metrics.push_back(metric);
   for (const char* name : {"whatif", "bucket_plan", "break_even"})
     if (const auto found = job.series.find(name); found != job.series.end()) report.series[name] = found->second;
-  report.verdict = verdict_of(job);
+  widen_by(record, report);
+  report.verdict = verdict_of(report);
   return report;
 }
 

@@ -33,6 +33,7 @@ std::optional<Saving> saving_by(const std::string& name, const Situation& situat
   if (metric->p10) saving.p05 = in_ms(*metric->p10, unit);
   if (metric->p90) saving.p95 = in_ms(*metric->p90, unit);
   saving.probability = probability_of(situation, name);
+  if (predicted && ms <= 0) return std::nullopt;  // another remedy of the rule may save something
   return saving;
 }
 

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """The options of run --ab, and what it says of jobs that it cannot judge."""
+import json
 import os
 import subprocess
 import unittest
 
 import doctor
+from test_whatif import TestCase as Profiles
 
 PYTHON = os.environ.get("GSD_TORCH_PYTHON") or "/usr/bin/python3"
 
@@ -53,6 +55,64 @@ class Ab(doctor.TestCase):
         self.assertEqual("no communication hook is registered: the job compresses in its own code, which cannot be left out",
                          report["facts"]["ab.reason"])
         self.assertNotIn("measured.ab_difference_ms", {metric["name"] for metric in report["metrics"]})
+
+
+@unittest.skipUnless(has_torch(), "needs PyTorch with gloo")
+class ToTheEnd(Profiles):
+    """A short job from its first step to the answer, whatever that is on this machine; what was predicted is kept."""
+
+    def judged(self, *options):
+        return self.run_job(PYTHON, doctor.ROOT / "samples/ddp_topk_hook.py", "--steps", "280", "--width", "64",
+                            options=("--ab", "--deep", "off", *options))
+
+    def values(self, report):
+        return {metric["name"]: metric["value"] for metric in report["metrics"] if metric["scope"] == "all"}
+
+    def test_with_half_precision_in_its_place(self):
+        report, done = self.judged("--ab-with", "fp16", "--fabric", self.fabric(1.5), "--loads", self.loads())
+        self.assertEqual(0, done.returncode, done.stderr)
+        facts, values, text = report["facts"], self.values(report), " ".join(done.stdout.split())
+        self.assertEqual("fp16", facts["ab.with"])
+        self.assertIn(facts["ab.answer"], ("costs", "saves", "no difference shown"), facts.get("ab.reason"))
+        self.assertGreaterEqual(values["ab.quadruples"], 10)
+        self.assertIn("with fp16 instead", text)
+        parameters = 6 * (64 * 64 + 64) + 65
+        self.assertEqual(2 * parameters, values["ab.without_bytes"])
+        self.assertEqual("measured.fp16_hook.saved_ms" in values, facts["ab.answer"] != "no difference shown")
+        self.assertNotIn("measured.no_compression.saved_ms", values)
+        self.assertKept("fp16_hook", report, done)
+
+    def test_predicted_and_measured_are_kept(self):
+        report, done = self.judged("--fabric", self.fabric(1.5))
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertKept("no_compression", report, done)
+
+    def assertKept(self, change, report, done):
+        """One line of the record; where the steps were too restless to predict from, the reason and none."""
+        record = self.folder / "state/gradsync-doctor/calibration.jsonl"
+        text = " ".join(done.stdout.split())
+        if report["facts"]["whatif"] == "disabled":
+            self.assertIn("was not predicted: " + report["facts"]["whatif.why"], text)
+            self.assertFalse(record.exists())
+            return
+        self.assertIn("of the step", text)
+        self.assertIn("calibration.jsonl", done.stderr)
+        kept = [json.loads(line) for line in record.read_text().splitlines()]
+        self.assertEqual([change], [line["change"] for line in kept])
+        values = self.values(report)
+        self.assertAlmostEqual(values["measured.ab_difference_ms"], kept[0]["measured_ms"][1], places=6)
+        self.assertAlmostEqual(values[f"predict.{change}.saved_ms"], kept[0]["predicted_ms"][1], places=6)
+        self.assertAlmostEqual(values["ab.with_ms"], kept[0]["step_ms"], places=6)
+        error = 100 * (kept[0]["predicted_ms"][1] - kept[0]["measured_ms"][1]) / kept[0]["step_ms"]
+        self.assertAlmostEqual(error, values["ab.prediction_error_percent"], places=6)
+        self.assertEqual("none, one host", kept[0]["network"])
+
+    def test_a_record_that_cannot_be_written_is_named(self):
+        (self.folder / "state/gradsync-doctor/calibration.jsonl").mkdir(parents=True)
+        report, done = self.judged("--fabric", self.fabric(1.5))
+        self.assertEqual(0, done.returncode, done.stderr)
+        if report["facts"]["whatif"] != "disabled":
+            self.assertIn("calibration.jsonl", done.stderr)
 
 
 if __name__ == "__main__":

@@ -122,6 +122,50 @@ class Predictions(TestCase):
         self.assertNotIn("COVERAGE", quiet)
 
 
+class Record(TestCase):
+    """What run --ab left behind widens the intervals."""
+
+    def keep(self, errors, *, change="no_compression"):
+        folder = self.folder / "state/gradsync-doctor"
+        folder.mkdir(parents=True, exist_ok=True)
+        with open(folder / "calibration.jsonl", "a") as file:
+            for error in errors:
+                file.write(json.dumps({"at": "2026-01-01T00:00:00Z", "tool": "0", "change": change, "step_ms": 100,
+                                       "predicted_ms": [0, 100 * error, 200], "measured_ms": [-1, 0, 1]}) + "\n")
+
+    def interval(self, recording):
+        report, text = self.whatif(recording, "--fabric", self.fabric(1.5))
+        row = next(row for row in rows_of(report, "whatif") if row["remedy"] == "no_compression")
+        step = next(m["value"] for m in report["metrics"] if m["name"] == "step.time_ms" and m["scope"] == "all")
+        return row, step, " ".join(text.split()), report
+
+    def test_errors_on_record_widen(self):
+        recording = self.recording("ddp_topk")
+        before, step, text, _ = self.interval(recording)
+        self.assertIn("at least 5 % of the step to both sides: fewer than 5 A/B runs are kept here (none)", text)
+        self.assertLessEqual(before["p05"], before["p50"] - 0.05 * step + 1e-6)
+        self.keep([0.3] * 6)
+        after, step, text, report = self.interval(recording)
+        self.assertAlmostEqual(after["p50"] - 0.3 * step, after["p05"], delta=1e-3)
+        self.assertEqual(before["p50"], after["p50"])
+        self.assertIn("no_compression: at least 30.0 % of the step to both sides, by 6 A/B runs kept here", text)
+        self.assertLessEqual(after["probability"], before["probability"])
+        self.assertIn("whatif.record", report["facts"])
+
+    def test_a_file_that_cannot_be_read_is_named(self):
+        (self.folder / "state/gradsync-doctor/calibration.jsonl").mkdir(parents=True)
+        report, text = self.whatif(self.recording("ddp_topk"), "--fabric", self.fabric(1.5))
+        self.assertIn("calibration.jsonl", self.coverage(report, "track record")[0]["reason"])
+
+    def test_lines_of_another_version_are_counted(self):
+        self.keep([0.01] * 5)
+        with open(self.folder / "state/gradsync-doctor/calibration.jsonl", "a") as file:
+            file.write("{}\nnot JSON\n")
+        report, _ = self.whatif(self.recording("ddp_topk"), "--fabric", self.fabric(1.5))
+        self.assertIn("2 lines", self.coverage(report, "track record")[0]["reason"])
+        self.assertIn("by 5 A/B runs", report["facts"]["whatif.record"])
+
+
 class Hooks(TestCase):
     def test_a_plan_is_a_module_that_parses(self):
         plan = self.folder / "plan.py"

@@ -88,6 +88,9 @@ def tell_group():
         tell("rank", os.environ.get("RANK", "0"))
         tell("world_size", os.environ.get("WORLD_SIZE", "1"))
         tell("backend", "none")
+    interface = os.environ.get("GLOO_SOCKET_IFNAME", "").split(",")[0]
+    if interface:   # else Gloo goes by the address of this host's name
+        tell("gloo.interface", interface)
     local = os.environ.get("LOCAL_RANK")
     if local is not None:
         tell("local_rank", local)

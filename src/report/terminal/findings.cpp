@@ -198,6 +198,10 @@ void draw_findings(const Report& report, const std::vector<Outcome>& outcomes, C
     draw_body(report, *finding, canvas);
     for (const Finding* symptom : folding.below(finding)) draw_folded(*symptom, canvas);
   }
+  if (const std::string all = together_text(report); !all.empty()) {
+    canvas.start(0, kIndent);
+    canvas.prose(all, Paint::strong);
+  }
   if (!quiet || unjudged_rules(outcomes) == 0) return;
   canvas.start(0, 2);
   canvas.piece("?", Paint::warning);

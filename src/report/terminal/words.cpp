@@ -84,6 +84,16 @@ std::string saving_text(const Saving& saving) {
   return text;
 }
 
+std::string together_text(const Report& report) {
+  const auto names = report.facts.find("whatif.together");
+  const MetricReference saved = find_metric(report, "predict.together.saved_ms", "all");
+  if (names == report.facts.end() || saved.metric == nullptr) return "";
+  const Metric& metric = *saved.metric;
+  const std::string text = saving_text({SavingKind::predicted, "ms", metric.p10.value_or(metric.value), metric.value,
+                                        metric.p90.value_or(metric.value), std::nullopt});
+  return text.empty() ? "" : escape_controls(names->second) + " together " + text;
+}
+
 std::string seen_text(const std::vector<const Finding*>& clean) {
   const Finding* coarsest = nullptr;
   for (const Finding* finding : clean) {

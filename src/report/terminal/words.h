@@ -36,6 +36,10 @@ std::string spread_text(const Metric& metric);
 // "at most 8.3 ms", "−7.9 ms predicted (5.8 … 8.4)"; empty when the numbers are not finite.
 std::string saving_text(const Saving& saving);
 
+// "no_host_sync + bucket_size together −9.1 ms predicted (7.0 … 10.2)": remedies that do not exclude each other, replayed
+// at once; empty where fewer than two are worth trying.
+std::string together_text(const Report& report);
+
 // "≥ 0.4 ms": the smallest effect that all of these clean findings would have shown, in milliseconds if one of them is
 // judged in milliseconds; empty when none knows.
 std::string seen_text(const std::vector<const Finding*>& clean);

@@ -147,6 +147,11 @@ TEST_CASE("savings: predicted and measured by name, everything else bounds") {
   CHECK(predicted->kind == SavingKind::predicted);
   CHECK((predicted->p05 == 5.8 && predicted->p50 == 7.9 && predicted->p95 == 8.4));
   CHECK(predicted->probability == 0.9);
+  metrics.add({"predict.no_compression.saved_ms", "all", -40, 500, -45, -40, -35, "whatif", {}});
+  CHECK_FALSE(saving("predict.no_compression.saved_ms", metrics));  // it would cost: the next of a list is asked
+  const RuleSet listed = rules_of(
+      {rule_text("a", "saves = [\"predict.no_compression.saved_ms\", \"x.exposed_ms\"]\n" + above_one("a.b"))});
+  CHECK(diagnose(listed, metrics, {})[0].saves->kind == SavingKind::bound);
   const auto measured = saving("measured.no_compression.saved_ms", metrics);
   CHECK(measured->kind == SavingKind::measured);
   CHECK(measured->p50 == -3);

@@ -1,6 +1,8 @@
 // From observed steps to predictions: graphs that replay exactly, the gate, remedies with a known answer, and caps.
 #include <doctest/doctest.h>
 
+#include <bit>
+
 #include "analyzers/analyzers.h"
 #include "analyzers/predict/draws.h"
 #include "analyzers/predict/edits.h"
@@ -120,11 +122,11 @@ TEST_CASE("reference loads: a faster selection, and half precision") {
 }
 
 TEST_CASE("steps that do not predict each other: nothing is predicted, and the reason is told") {
-  // Every other step is longer by more than half.
+  // The steps of one half are longer by more than half.
   std::string text = "process host=n pid=7 clean=1\nfact rank=0 world_size=1 device=cpu framework=ddp\n";
   int at = 0;
   for (int step = 0; step < 24; ++step) {
-    const int length = step % 2 == 0 ? 50000 : 90000;
+    const int length = std::popcount(static_cast<unsigned>(step)) % 2 == 0 ? 50000 : 90000;
     const auto time = [&](int us) { return std::to_string(at + us); };
     text += "step " + std::to_string(step) + " " + time(0) + ".." + time(length) + "\n";
     text += "range backward " + time(10000) + ".." + time(length - 10000) + " compute_end_us=" + time(length - 10000) +
@@ -140,11 +142,55 @@ TEST_CASE("steps that do not predict each other: nothing is predicted, and the r
   CHECK_FALSE(found.series.contains("whatif"));
 }
 
+TEST_CASE("steps of two kinds: the mean of their lengths, not the length of their mean") {
+  // In every second pair of steps the exchange is long and hides nothing; in the others it is hidden.
+  std::string text =
+      "process host=n pid=7 clean=1\nfact rank=0 world_size=2 device=cpu framework=ddp "
+      "ddp.gradient_bytes=4000000 hook.kind=custom hook.name=topk\n";
+  int at = 0;
+  for (int step = 0; step < 48; ++step) {
+    const int waits = step / 2 % 2 == 0 ? 0 : 20000, length = 60000 + waits;
+    const auto time = [&](int us) { return std::to_string(at + us); };
+    text += "step " + std::to_string(step) + " " + time(0) + ".." + time(length) + "\n";
+    text += "range backward " + time(10000) + ".." + time(50000 + waits) + " compute_end_us=" + time(50000) + "\n";
+    text += "range compress " + time(20000) + ".." + time(22000) + " name=topk hook=1 bytes=4000000\n";
+    text += "collective all_gather " + time(22000) + ".." + time(30000 + 2 * waits) +
+            " bytes=160000 elements=20000 dtype=int64 group=w async=1 hook=1\n";
+    text += "range optimizer " + time(length - 5000) + ".." + time(length) + "\n";
+    at += length;
+  }
+  Summary summary;
+  for (const RankTimeline& rank : test::timelines(text)) make_step_pass()->summarise(rank, on_fabric(), summary);
+  const RankGraphs rank = read_graphs(summary).at(0);
+  CHECK(rank.graphs.size() == 12);
+  CHECK(rank.half->built_ns == doctest::Approx(rank.half->step_ns).epsilon(0.01));
+  CHECK(why_not_alike(rank, 1).empty());
+}
+
+TEST_CASE("a job that gets slower is not predicted, however alike neighbours are") {
+  std::string text = "process host=n pid=7 clean=1\nfact rank=0 world_size=1 device=cpu framework=ddp\n";
+  int at = 0;
+  for (int step = 0; step < 40; ++step) {
+    const int length = 50000 + 1000 * step;
+    const auto time = [&](int us) { return std::to_string(at + us); };
+    text += "step " + std::to_string(step) + " " + time(0) + ".." + time(length) + "\n";
+    text += "range backward " + time(10000) + ".." + time(length - 10000) + " compute_end_us=" + time(length - 10000) +
+            "\n";
+    text += "range optimizer " + time(length - 5000) + ".." + time(length) + "\n";
+    at += length;
+  }
+  Inputs inputs = on_fabric();
+  inputs.run.ranks = 1;
+  const Conclusions found = analyze(text, inputs);
+  CHECK(fact(found, "whatif") == "disabled");
+  CHECK(fact(found, "whatif.why").find("drift") != std::string::npos);
+}
+
 TEST_CASE("planted edits: the graph of one job, edited, is as long as the other job") {
   const auto graph_of_rank = [](const std::string& text) {
     Summary summary;
     for (const RankTimeline& rank : test::timelines(text)) make_step_pass()->summarise(rank, on_fabric(), summary);
-    return read_graphs(summary).at(0).all->graph;
+    return read_graphs(summary).at(0).graphs.at(0);
   };
   const StepGraph plain = graph_of_rank(topk_hook(0));
   CHECK(replay(plain).step_ns == doctest::Approx(100e6));
@@ -175,6 +221,41 @@ TEST_CASE("planted edits: the graph of one job, edited, is as long as the other 
   CHECK(replay(*one).step_ns == doctest::Approx(90e6 + 5e6 + 10e6));
 }
 
+TEST_CASE("work that is taken away takes the time along in which it had no CPU") {
+  const auto at = [](StepClass what) { return static_cast<std::size_t>(what); };
+  StepGraph graph;
+  ClassTimes times{};
+  times[at(StepClass::compute)] = 30e6;
+  times[at(StepClass::compress)] = 10e6;
+  times[at(StepClass::sched_irq)] = 8e6;
+  graph.stages = {{times, {AnchorKind::end, -1}}};
+  CHECK(coding_ns(graph) == doctest::Approx(12e6));  // a quarter of the delay goes with it
+  CHECK(take(graph, StepClass::compress, 10e6) == doctest::Approx(10e6));
+  CHECK(replay(graph).step_ns == doctest::Approx(36e6));
+}
+
+TEST_CASE("a peer that was late with compression is late without it, but for the share that was compression") {
+  const auto compute = static_cast<std::size_t>(StepClass::compute),
+             compress = static_cast<std::size_t>(StepClass::compress);
+  StepGraph graph;
+  ClassTimes backward{}, coding{};
+  backward[compute] = 30e6;
+  coding[compress] = 10e6;
+  graph.bucket_bytes = {4'000'000};
+  graph.exchanges = {{"all_gather", "g", "float32", 1000, 0, true, true, 8e6, 1e6}};
+  graph.stages = {{backward, {AnchorKind::bucket, 0}},
+                  {coding, {AnchorKind::issue, 0}},
+                  {{}, {AnchorKind::join, 0}},
+                  {{}, {AnchorKind::end, -1}}};
+  CHECK(replay(graph).step_ns == doctest::Approx(49e6));
+  Job job;
+  job.compresses = true;
+  const FabricFit fit = *on_fabric().fabric;
+  const auto plain = without_compression(graph, job, &fit, Draw{});
+  REQUIRE(plain);
+  CHECK(replay(*plain).step_ns == doctest::Approx(30e6 + 6e6 + 4e6));  // three quarters of the wait, and the transfer
+}
+
 TEST_CASE("the framework's own buckets, which nobody sees, take the time that explains the wait") {
   StepGraph graph;
   ClassTimes forty{}, waiting{};
@@ -185,13 +266,19 @@ TEST_CASE("the framework's own buckets, which nobody sees, take the time that ex
   graph.stages = {{forty, {AnchorKind::issue, 0}}, {waiting, {AnchorKind::join, 0}}, {{}, {AnchorKind::end, -1}}};
   const double before = replay(graph).step_ns;
   const FabricFit fit = *on_fabric().fabric;
-  StepGraph priced = graph;
+  std::vector<StepGraph> priced{graph};
   CHECK(price_unseen(fit, priced) == doctest::Approx(1.5));  // 6 ms instead of the 4 of a quiet fabric
-  CHECK(replay(priced).step_ns == doctest::Approx(before));
-  StepGraph strange = graph;
-  strange.stages[1].ns[static_cast<std::size_t>(StepClass::comm)] = 60e6;
+  CHECK(replay(priced[0]).step_ns == doctest::Approx(before));
+  // Steps share the factor: one that waits for 2 ms and one that waits for 10.
+  std::vector<StepGraph> two{graph, graph};
+  two[0].stages[1].ns[static_cast<std::size_t>(StepClass::comm)] = 2e6;
+  two[1].stages[1].ns[static_cast<std::size_t>(StepClass::comm)] = 10e6;
+  CHECK(price_unseen(fit, two) == doctest::Approx(1.5));
+  CHECK(replay(two[0]).step_ns == doctest::Approx(before));
+  std::vector<StepGraph> strange{graph};
+  strange[0].stages[1].ns[static_cast<std::size_t>(StepClass::comm)] = 60e6;
   CHECK(price_unseen(fit, strange) == 0);  // fifteen times the fabric's price: another fabric
-  CHECK(replay(strange).step_ns == doctest::Approx(100e6));
+  CHECK(replay(strange[0]).step_ns == doctest::Approx(100e6));
 }
 
 TEST_CASE("merging buckets: one start-up less, and the first gradients wait for the last") {
@@ -227,7 +314,7 @@ TEST_CASE("caps: never more than the remedy works on, nor than step minus useful
   const auto capped = [&](double ms) {
     const Remedy remedy{
         "x", Judgement::predicted, "", "", vanish, [ms](const StepGraph&, const Replayed&) { return ms * 1e6; }};
-    return predict(remedy, {{graph, 0}}, {}).p95;
+    return predict(remedy, {{{graph}, 0}}, {}).p95;
   };
   CHECK(capped(5) == doctest::Approx(5));
   CHECK(capped(1000) == doctest::Approx(20));
