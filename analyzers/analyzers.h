@@ -28,6 +28,7 @@ std::unique_ptr<Analyzer> make_nccl_choices();
 std::unique_ptr<Analyzer> make_nccl_transport();  // what NCCL uses between nodes, joined over its logs
 std::unique_ptr<Analyzer> make_irq_pressure();    // rate, time and balance of interrupts
 std::unique_ptr<Analyzer> make_nic_pressure();    // bytes per step on the wire, congestion, loss
+std::unique_ptr<Analyzer> make_gpu_state();       // clocks, power, errors and neighbours of the job's GPUs
 std::unique_ptr<Analyzer> make_host_join();       // exposed communication in which a thread had no CPU
 std::unique_ptr<Analyzer> make_user_copy();       // CPU time in copies between user and kernel memory
 std::unique_ptr<Analyzer> make_host_pressure();   // stolen time, quotas, pressure of the machine

@@ -33,6 +33,7 @@ std::vector<std::unique_ptr<Analyzer>> all_analyzers() {
   analyzers.push_back(make_host_join());
   analyzers.push_back(make_user_copy());
   analyzers.push_back(make_nic_pressure());
+  analyzers.push_back(make_gpu_state());
   analyzers.push_back(make_ab());
   return analyzers;
 }
