@@ -12,6 +12,7 @@ std::vector<std::unique_ptr<Analyzer>> all_analyzers() {
   analyzers.push_back(make_attribution());
   analyzers.push_back(make_overlap());
   analyzers.push_back(make_messages());
+  analyzers.push_back(make_collective_sources());
   analyzers.push_back(make_device_time());
   analyzers.push_back(make_fingerprint());
   analyzers.push_back(make_host_sync());
