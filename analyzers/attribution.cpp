@@ -122,13 +122,13 @@ std::map<std::string, double> parts_ms(const StepRow& row, const CommSplits& spl
 }
 
 // Classes that were not measured here are absent. The start-up part needs a measured fabric; kernels are not told apart by
-// their names, so on a device compression is part of compute.
-bool measured(const std::string& name, bool on_device, const CommSplits& splits) {
+// their names: where no range that launched them is known, compression is part of a device's compute.
+bool measured(const std::string& name, bool on_device, bool phases, const CommSplits& splits) {
   if (name == "sched_irq") return splits.host_known;
   if (name == "comm_startup") return splits.startup_known;
   if (name == "comm_peer_wait") return splits.wait_known;
   if (name == "comm_transfer") return splits.transfer_known;
-  if (name == "compress" || name == "decompress") return !on_device;
+  if (name == "compress" || name == "decompress") return phases;
   if (name == "memcpy" || name == "host_sync" || name == "launch") return on_device;
   return true;
 }
@@ -181,12 +181,13 @@ class AttributionAnalyzer final : public Analyzer {
     std::map<std::string, double> sums;
     StepMeans times;
     double total = 0;
-    bool on_device = false;
+    bool on_device = false, device_phases = false;
     for (const StepRow& row : counted_steps(all, rank)) {
       const std::int64_t step = row[StepColumn::step];
       times.add(step, row.ms(StepColumn::time));
       total += row.ms(StepColumn::time);
       on_device |= row[StepColumn::on_device] != 0;
+      device_phases |= row[StepColumn::on_device] == kDevicePhases;
       for (const auto& [name, ms] : parts_ms(row, splits)) {
         samples[name].add(step, ms);
         sums[name] += ms;
@@ -203,10 +204,11 @@ class AttributionAnalyzer final : public Analyzer {
     const double scale = *median(times.sample()) / total;
     const double inflation = window_inflation_percent(all);
     Attribution attribution{scope, "median", {}, {}, inflation > kMostInflationForTimes};
+    const bool phases = !on_device || device_phases;
     for (const auto& [name, means] : samples) {
       const bool phase = name.starts_with("phase.");
-      if (!phase && !measured(name, on_device, splits)) continue;
-      if (phase && on_device) continue;
+      if (!phase && !measured(name, on_device, phases, splits)) continue;
+      if (phase && !phases) continue;
       if (name == "phase.gradient" && sums[name] == 0) continue;
       if (name == "comm_unsplit" && splits.transfer_known && sums[name] == 0) continue;  // nothing is left over
       const double part = scale * sums[name];

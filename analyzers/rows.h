@@ -46,8 +46,9 @@ enum class StepColumn : std::size_t {
   first_send,
   sent_bytes,
   sent_after_backward_bytes,
-  on_device,
+  on_device,  // kDevicePhases: its kernels' phases are known, too
 };
+inline constexpr std::int64_t kDevicePhases = 2;
 const std::vector<std::string>& step_columns();
 
 class StepRow {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "analyzers/kernel_phases.h"
+
 namespace gradsync {
 namespace {
 
@@ -250,16 +252,23 @@ class StepObserver {
     result_.communicating = clip(IntervalSet(std::move(intervals)), step_.interval());
   }
 
-  // Device time: kernels compute, collectives on streams communicate; host calls explain idleness.
+  // Device time: kernels compute, or compress where a range that compresses launched them; collectives on streams
+  // communicate; host calls explain idleness.
   void observe_device() {
     const RankTimeline::Range range = rank_.beginning_in(step_.interval());
+    const KernelPhases phases(rank_, {step_.start - (step_.end - step_.start), step_.end});
     std::array<std::vector<Interval>, kStepClasses> sets;
     const auto add = [&sets](StepClass step_class, const Event& event) {
       sets[static_cast<std::size_t>(step_class)].push_back({event.start, event.end});
     };
     for (std::size_t i = range.first; i < range.last; ++i) {
       const Event& event = rank_.events[i];
-      if (event.kind == Kind::kernel) add(StepClass::compute, event);
+      if (event.kind == Kind::kernel) {
+        const Phase phase = phases.of(event);
+        result_.kernels_have_phases |= phase != Phase::none;
+        add(class_of_kernel(phase), event);
+        add_to_phase(phase, event);
+      }
       if (event.kind == Kind::collective && event.on_stream()) {
         add(StepClass::comm, event);
         Blocked blocked{{event.start, event.end}, 0, event.start, 0, false, &event};
@@ -275,6 +284,21 @@ class StepObserver {
     }
     for (std::size_t i = 0; i < kStepClasses; ++i) result_.activity.of[i] = IntervalSet(std::move(sets[i]));
     result_.communicating = clip(result_.activity[StepClass::comm], step_.interval());
+    result_.forward = clip(IntervalSet(std::move(forward_compute_)), step_.interval());
+    result_.backward = clip(IntervalSet(std::move(backward_compute_)), step_.interval());
+    result_.optimizer = clip(IntervalSet(std::move(optimizer_compute_)), step_.interval());
+  }
+
+  static StepClass class_of_kernel(Phase phase) {
+    if (phase == Phase::compress) return StepClass::compress;
+    return phase == Phase::decompress ? StepClass::decompress : StepClass::compute;
+  }
+
+  void add_to_phase(Phase phase, const Event& kernel) {
+    const Interval interval{kernel.start, kernel.end};
+    if (phase == Phase::forward) forward_compute_.push_back(interval);
+    if (phase == Phase::backward) backward_compute_.push_back(interval);
+    if (phase == Phase::optimizer) optimizer_compute_.push_back(interval);
   }
 
   const RankTimeline& rank_;

@@ -37,9 +37,10 @@ struct StepActivity {
   std::vector<Blocked> blocked;
   std::vector<const Event*> collectives;  // gradient collectives that began in this step
   std::vector<const Event*> host_syncs;
-  Nanoseconds backward_start = 0;  // first backward; 0 = none
-  Nanoseconds compute_end = 0;     // last gradient computed; 0 = not known
-  bool on_device = false;          // judged by the device's time
+  Nanoseconds backward_start = 0;    // first backward; 0 = none
+  Nanoseconds compute_end = 0;       // last gradient computed; 0 = not known
+  bool on_device = false;            // judged by the device's time
+  bool kernels_have_phases = false;  // ranges that launched them are there: else compression is part of compute
 };
 
 StepActivity observe(const RankTimeline& rank, const StepSpan& step, const GradientPath& path);

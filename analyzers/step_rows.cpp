@@ -99,7 +99,7 @@ void StepRows::add(const StepSpan& step, const StepActivity& seen, const Activit
   append_compression(seen, step, row);
   append_host_syncs(seen, row);
   append_lifecycle(seen, row);
-  row.push_back(whole(seen.on_device));
+  row.push_back(whole(seen.kernels_have_phases ? kDevicePhases : seen.on_device));
   steps_.rows.push_back(std::move(row));
   if (!step.warm_up) add_blocked(step, seen, claimed[StepClass::comm]);
 }

@@ -100,9 +100,10 @@ std::set<int> plugin_versions(const std::string& value) {
 bool can_chain(const std::set<int>& versions) {
   if (versions.empty()) return false;
   const auto speaks = [&](int version) { return versions.contains(version); };
-  if (*versions.rbegin() > 5 && !speaks(5)) return false;
-  for (int version = std::min(*versions.begin(), 5); version <= 5; ++version)
-    if (!speaks(version) && !(version == 5 && speaks(4))) return false;
+  constexpr int kOurs = 6;
+  if (*versions.rbegin() > kOurs && !speaks(kOurs)) return false;
+  for (int version = std::min(*versions.begin(), kOurs); version <= kOurs; ++version)
+    if (!speaks(version) && !(version > 4 && (speaks(4) || speaks(version - 1)))) return false;
   return true;
 }
 

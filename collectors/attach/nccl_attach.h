@@ -25,8 +25,8 @@ std::string why_library_fails(const CollectorContext& context, const char* symbo
 // It is loaded in a child process: it is somebody else's code.
 std::set<int> plugin_versions(const std::string& value);
 
-// NCCL takes the newest version that it and the plug-in know, and ours knows 1 to 5. True when, whatever this NCCL knows,
-// the other plug-in then still has the version that is spoken (or 4 where 5 is).
+// NCCL takes the newest version that it and the plug-in know, and ours knows 1 to 6. True when, whatever this NCCL knows,
+// the other plug-in then still has the version that is spoken (or an older one from 4 on where 5 or 6 is).
 bool can_chain(const std::set<int>& versions);
 
 // Why NCCL's own NVTX ranges would not tell the sizes of this job's messages; "" when they do, as far as one can tell

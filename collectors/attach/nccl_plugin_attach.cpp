@@ -77,7 +77,7 @@ class NcclPluginAttach final : public Collector {
 
  private:
   static std::string why_broken(const CollectorContext& context) {
-    return why_library_fails(context, "ncclProfiler_v5");
+    return why_library_fails(context, "ncclProfiler_v6");
   }
 
   std::string chained_to_;

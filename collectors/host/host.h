@@ -23,6 +23,9 @@ std::unique_ptr<Collector> make_copy_sampler();
 // Counters of network interfaces, RDMA ports and TCP, once a second: the series `nic` and `nic_samples`.
 std::unique_ptr<Collector> make_nic_sampler();
 
+// State of NVIDIA GPUs through NVML, once a second: the series `gpu` and `gpu_samples`.
+std::unique_ptr<Collector> make_gpu_sampler();
+
 // Devices, links, NUMA nodes, governor, owners of interrupts: the series `topology` and facts.
 std::unique_ptr<Collector> make_topology();
 

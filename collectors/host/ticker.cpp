@@ -36,8 +36,8 @@ Result<std::thread> start_quiet_thread(const std::string& what, std::function<vo
   return thread;
 }
 
-Nanoseconds Ticker::pause_after(Nanoseconds cpu, Nanoseconds elapsed) {
-  const auto wanted = static_cast<Nanoseconds>(static_cast<double>(cpu) / kMostShare);
+Nanoseconds Ticker::pause_after(Nanoseconds cpu, Nanoseconds elapsed, double most_share) {
+  const auto wanted = static_cast<Nanoseconds>(static_cast<double>(cpu) / most_share);
   return std::max(kPause, wanted - elapsed);
 }
 
@@ -60,7 +60,7 @@ void Ticker::tick(Nanoseconds pause) {
     lock.lock();
     ++looks_;
     cpu_ = thread_cpu_now();
-    pause = pause_after(cpu_, monotonic_now() - began_);
+    pause = pause_after(cpu_, monotonic_now() - began_, most_share_);
   }
 }
 

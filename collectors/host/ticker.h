@@ -1,5 +1,5 @@
 // A thread that looks at something once a second, or more seldom when a look is dear: its own CPU time stays below
-// kMostShare of one CPU. One owner; start and stop from one thread.
+// a share of one CPU, kMostShare unless told. One owner; start and stop from one thread.
 #pragma once
 
 #include <condition_variable>
@@ -21,7 +21,7 @@ class Ticker {
   static constexpr Nanoseconds kPause = 1'000'000'000;
   static constexpr const char* kName = "gsd-look";  // of the thread, as top -H shows it
 
-  Ticker() = default;
+  explicit Ticker(double most_share = kMostShare) : most_share_(most_share) {}
   Ticker(const Ticker&) = delete;
   Ticker& operator=(const Ticker&) = delete;
   ~Ticker() { stop(); }
@@ -35,12 +35,13 @@ class Ticker {
   Nanoseconds cpu() const { return cpu_; }
   double cpu_percent() const;  // of one CPU, from start to stop
 
-  // The pause after looks that cost `cpu` in `elapsed`: 1 s, or until their share is back at kMostShare.
-  static Nanoseconds pause_after(Nanoseconds cpu, Nanoseconds elapsed);
+  // The pause after looks that cost `cpu` in `elapsed`: 1 s, or until their share is back at `most_share`.
+  static Nanoseconds pause_after(Nanoseconds cpu, Nanoseconds elapsed, double most_share = kMostShare);
 
  private:
   void tick(Nanoseconds pause);
 
+  double most_share_;
   std::function<void()> look_;
   std::thread thread_;
   std::mutex mutex_;

@@ -13,9 +13,10 @@ struct Attribute {
   uint32_t DeviceLimits::*field;
 };
 constexpr Attribute kAttributes[] = {
-    {10, &DeviceLimits::warp_threads}, {39, &DeviceLimits::threads},      {106, &DeviceLimits::blocks},
-    {82, &DeviceLimits::registers},    {81, &DeviceLimits::shared_bytes}, {111, &DeviceLimits::reserved_shared_bytes},
-    {75, &DeviceLimits::major},
+    {10, &DeviceLimits::warp_threads}, {39, &DeviceLimits::threads},
+    {106, &DeviceLimits::blocks},      {82, &DeviceLimits::registers},
+    {81, &DeviceLimits::shared_bytes}, {111, &DeviceLimits::reserved_shared_bytes},
+    {75, &DeviceLimits::major},        {16, &DeviceLimits::multiprocessors},
 };
 
 }  // namespace

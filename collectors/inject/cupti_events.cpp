@@ -47,7 +47,7 @@ uint32_t EventWriter::name_of(const Activity& activity) {
 }
 
 void EventWriter::write(const Activity& activity) {
-  Attribute attributes[2];
+  Attribute attributes[3];
   uint32_t count = 0;
   const auto add = [&](const char* key, uint64_t value) {
     const uint32_t id = value == 0 ? 0 : gsd_string(key, -1);
@@ -57,6 +57,7 @@ void EventWriter::write(const Activity& activity) {
     add("launch_threads", activity.blocks * activity.block_threads);
     add("occupancy_percent", occupancy_percent(devices_.limits(activity.device),
                                                {activity.block_threads, activity.registers, activity.shared_bytes}));
+    add("multiprocessors_percent", multiprocessors_percent(devices_.limits(activity.device), activity.blocks));
   }
   const uint32_t lane = on_device(activity.kind) ? stream_lane(activity.device, activity.stream) : 0;
   write_record({activity.kind, Phase::none, Source::cupti, 0, name_of(activity)}, lane, activity, attributes, count);

@@ -36,4 +36,11 @@ uint32_t occupancy_percent(const DeviceLimits& limits, const Launch& launch) {
   return blocks * warps * 100 / most_warps;
 }
 
+uint32_t multiprocessors_percent(const DeviceLimits& limits, uint64_t blocks) {
+  if (limits.multiprocessors == 0 || blocks == 0) return 0;
+  if (blocks >= limits.multiprocessors) return 100;
+  const auto percent = static_cast<uint32_t>(blocks * 100 / limits.multiprocessors);
+  return percent == 0 ? 1 : percent;
+}
+
 }  // namespace gradsync::cupti

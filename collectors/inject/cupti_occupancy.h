@@ -10,6 +10,7 @@ namespace gradsync::cupti {
 // Of one multiprocessor, as cuDeviceGetAttribute tells; 0 = not told.
 struct DeviceLimits {
   uint32_t warp_threads, threads, blocks, registers, shared_bytes, reserved_shared_bytes, major;
+  uint32_t multiprocessors;  // of the device
 };
 
 struct Launch {
@@ -18,5 +19,8 @@ struct Launch {
 
 // In percent, rounded down; 0 = a limit is missing, or the launch cannot be.
 uint32_t occupancy_percent(const DeviceLimits& limits, const Launch& launch);
+
+// Multiprocessors that get a block, in percent, rounded down, at least 1; 0 = not told.
+uint32_t multiprocessors_percent(const DeviceLimits& limits, uint64_t blocks);
 
 }  // namespace gradsync::cupti

@@ -16,14 +16,14 @@ constexpr uint64_t kProxy = EventType::proxy_operation | EventType::proxy_step;
 
 struct Names {
   uint32_t algorithm, protocol, channels, type, device_ns, device_source, kernel_channel;
-  uint32_t proxy_send, proxy_receive, proxy_step;
+  uint32_t proxy_send, proxy_receive, proxy_step, copy_engine;
 };
 Names g_names;
 
 // Attributes of the event that the call has already, or an event of its own where nobody else saw the call: NCCL's ranges
 // are off, or a CUDA graph replays it.
 uint64_t write_work(const Work& work, const PluginCommunicator& communicator, uint64_t type, PluginEvent& event) {
-  Attribute attributes[4];
+  Attribute attributes[5];
   uint32_t count = 0;
   const auto add = [&](uint32_t key, AttributeType kind, int64_t value) {
     if (value != 0) attributes[count++] = {key, kind, value};
@@ -31,6 +31,7 @@ uint64_t write_work(const Work& work, const PluginCommunicator& communicator, ui
   add(g_names.algorithm, AttributeType::string, work.algorithm);
   add(g_names.protocol, AttributeType::string, work.protocol);
   add(g_names.channels, AttributeType::integer, work.channels);
+  add(g_names.copy_engine, AttributeType::integer, type == EventType::copy_engine_collective ? 1 : 0);
   const uint64_t hash = work.communicator != 0 ? work.communicator : communicator.hash;
   const uint32_t name = nvtx::nccl_call_name(work.call);
   if (const uint64_t issued = take_issued({0, work.bytes, hash, name})) {
@@ -84,6 +85,11 @@ void start_kernel(const KernelChannelV4& told, PluginEvent* parent) {
   }
 }
 
+bool is_work(uint64_t type) {
+  return type == EventType::collective || type == EventType::point_to_point ||
+         type == EventType::copy_engine_collective;
+}
+
 bool is_proxy(uint64_t type) { return (type & (kProxy | EventType::proxy_control)) != 0; }
 
 }  // namespace
@@ -98,7 +104,8 @@ void prepare_names() {
              gsd_string("nccl_kernel_channels", -1),
              gsd_string("nccl.proxy_send", -1),
              gsd_string("nccl.proxy_receive", -1),
-             gsd_string("nccl.proxy_step", -1)};
+             gsd_string("nccl.proxy_step", -1),
+             gsd_string("copy_engine", -1)};
 }
 
 bool is_of_this_process(uint64_t type, const void* descriptor) {
@@ -108,9 +115,10 @@ bool is_of_this_process(uint64_t type, const void* descriptor) {
 
 void record_start(int version, const void* descriptor, PluginEvent* parent, PluginEvent& event) {
   const uint64_t type = event.type;
-  if (type == EventType::collective || type == EventType::point_to_point) {
-    const Work work =
-        type == EventType::collective ? read_collective(version, descriptor) : read_point_to_point(version, descriptor);
+  if (is_work(type)) {
+    const Work work = type == EventType::collective       ? read_collective(version, descriptor)
+                      : type == EventType::point_to_point ? read_point_to_point(version, descriptor)
+                                                          : read_copy_engine(descriptor);
     if (work.call == 0) return;
     event.event = write_work(work, *event.communicator, type, event);
     event.channels_running = static_cast<int32_t>(work.channels);

@@ -15,7 +15,7 @@ namespace {
 
 enum class Loading : uint32_t { not_yet, in_progress, done };
 Loading g_loading;
-const void* g_tables[6];  // of the next plug-in, by version
+const void* g_tables[7];  // of the next plug-in, by version
 
 // A path, a name for the dynamic loader, or NAME of libnccl-profiler-NAME.so: as NCCL reads the variable.
 void* open_plugin(const char* value) {
@@ -37,7 +37,7 @@ void load() {
   void* library = value == nullptr || value[0] == 0 ? nullptr : open_plugin(value);
   if (library == nullptr) return;
   char symbol[] = "ncclProfiler_v1";
-  for (int version = 1; version <= 5; ++version) {
+  for (int version = 1; version <= 6; ++version) {
     symbol[sizeof symbol - 2] = static_cast<char>('0' + version);
     g_tables[version] = dlsym(library, symbol);
   }
@@ -65,7 +65,7 @@ NextProfiler filled(int version, const void* at) {
 
 NextProfiler next_profiler(int version) {
   load_once();
-  if (g_tables[version] == nullptr && version == 5) version = 4;
+  while (g_tables[version] == nullptr && version > 4) --version;  // their events are a part of the newer version's
   const void* table = g_tables[version];
   if (table == nullptr) return {};
   if (version < 4) return filled<ProfilerV1>(version, table);
@@ -75,7 +75,7 @@ NextProfiler next_profiler(int version) {
 uint64_t initialise(const NextProfiler& next, const InitArguments& given, void** context) {
   int mask = 0;
   int refused = 1;
-  if (next.version == 5) {
+  if (next.version >= 5) {
     refused = static_cast<const ProfilerV5*>(next.table)
                   ->init(context, given.communicator, &mask, given.communicator_name, given.nodes, given.ranks,
                          given.rank, given.log);
@@ -93,7 +93,7 @@ void* translated(const NextProfiler& next, int version, const void* descriptor, 
   memcpy(room, descriptor, descriptor_bytes(version));
   auto* head = static_cast<DescriptorHead*>(room);
   const uint64_t type = type_of(version, descriptor);
-  const bool grouped = version == 5 && (type == EventType::collective || type == EventType::point_to_point);
+  const bool grouped = version >= 5 && (type == EventType::collective || type == EventType::point_to_point);
   head->parent = grouped && next.version == 4 ? parents.group : parents.parent;
   if (grouped && type == EventType::collective) static_cast<CollectiveV5*>(room)->parent_group = parents.group;
   if (grouped && type == EventType::point_to_point) static_cast<PointToPointV5*>(room)->parent_group = parents.group;

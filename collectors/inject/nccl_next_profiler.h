@@ -9,7 +9,7 @@
 namespace gradsync::inject {
 
 struct NextProfiler {
-  int version;  // of the table that is used: NCCL's, or 4 where NCCL speaks 5; 0 = there is none
+  int version;  // of the table that is used: NCCL's, or the newest from 4 on where NCCL speaks 5 or 6; 0 = there is none
   StartEvent start;
   StopEvent stop;
   RecordState record;
@@ -34,7 +34,7 @@ uint64_t initialise(const NextProfiler& next, const InitArguments& arguments, vo
 // The descriptor as the next plug-in may see it, in `room` of 128 bytes. Parents are its own handles.
 struct Parents {
   void* parent;
-  void* group;  // version 5: the group, which version 4 calls the parent
+  void* group;  // from version 5 on: the group, which version 4 calls the parent
 };
 void* translated(const NextProfiler& next, int version, const void* descriptor, const Parents& parents, void* room);
 

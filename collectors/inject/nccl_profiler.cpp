@@ -28,10 +28,10 @@ bool listed(const char* list, const char* word) {
   return false;
 }
 
-uint64_t events_asked_for() {
+uint64_t events_asked_for(int version) {
   const char* list = secure_getenv("GSD_NCCL_EVENTS");
-  return kDefault | (listed(list, "kernels") ? uint64_t{EventType::kernel_channel} : 0) |
-         (listed(list, "proxy") ? kProxy : 0);
+  return kDefault | (version >= 6 ? uint64_t{EventType::copy_engine_collective} : 0) |
+         (listed(list, "kernels") ? uint64_t{EventType::kernel_channel} : 0) | (listed(list, "proxy") ? kProxy : 0);
 }
 
 void tell_version(int version, int plugin) {
@@ -59,7 +59,7 @@ int init(int version, const void* caller, const InitArguments& arguments, void**
   if (made != nullptr) {
     const int nccl = version_of_nccl_at(caller);
     const Denied denied = denied_events(nccl);
-    const uint64_t asked_for = events_asked_for();
+    const uint64_t asked_for = events_asked_for(version);
     made->hash = arguments.communicator;
     made->wanted = gsd_enabled() != 0 ? asked_for & ~denied.events : 0;
     made->next = next_profiler(version);
@@ -89,8 +89,8 @@ void* start_next(int version, uint64_t type, void* descriptor, const PluginCommu
   if ((communicator.next_wanted & type) == 0) return nullptr;
   void* parent = static_cast<DescriptorHead*>(descriptor)->parent;
   void* group = nullptr;
-  if (version == 5 && type == EventType::collective) group = static_cast<CollectiveV5*>(descriptor)->parent_group;
-  if (version == 5 && type == EventType::point_to_point) group = static_cast<PointToPointV5*>(descriptor)->parent_group;
+  if (version >= 5 && type == EventType::collective) group = static_cast<CollectiveV5*>(descriptor)->parent_group;
+  if (version >= 5 && type == EventType::point_to_point) group = static_cast<PointToPointV5*>(descriptor)->parent_group;
   alignas(8) char room[128];
   void* seen = translated(communicator.next, version, descriptor,
                           {local ? next_handle_of(parent, nullptr) : parent, next_handle_of(group, nullptr)}, room);
@@ -168,9 +168,10 @@ int init_v4(void** context, int* mask, const char* name, uint64_t communicator, 
   return init(4, __builtin_return_address(0), {communicator, name, nodes, ranks, rank, log}, context, mask);
 }
 
-int init_v5(void** context, uint64_t communicator, int* mask, const char* name, int nodes, int ranks, int rank,
-            void* log) {
-  return init(5, __builtin_return_address(0), {communicator, name, nodes, ranks, rank, log}, context, mask);
+template <int kVersion>
+int init_new(void** context, uint64_t communicator, int* mask, const char* name, int nodes, int ranks, int rank,
+             void* log) {
+  return init(kVersion, __builtin_return_address(0), {communicator, name, nodes, ranks, rank, log}, context, mask);
 }
 
 constexpr char kName[] = "gradsync-doctor";
@@ -185,5 +186,6 @@ const ProfilerV1 ncclProfiler_v1 = {kName, init_old<1>, start<1>, stop, record_s
 const ProfilerV1 ncclProfiler_v2 = {kName, init_old<2>, start<2>, stop, record_state, finalize};
 const ProfilerV1 ncclProfiler_v3 = {kName, init_old<3>, start<3>, stop, record_state, finalize};
 const ProfilerV4 ncclProfiler_v4 = {kName, init_v4, start<4>, stop, record_state, finalize};
-const ProfilerV5 ncclProfiler_v5 = {kName, init_v5, start<5>, stop, record_state, finalize};
+const ProfilerV5 ncclProfiler_v5 = {kName, init_new<5>, start<5>, stop, record_state, finalize};
+const ProfilerV5 ncclProfiler_v6 = {kName, init_new<6>, start<6>, stop, record_state, finalize};
 }

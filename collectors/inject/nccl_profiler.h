@@ -15,5 +15,6 @@ GSD_EXPORT extern const gradsync::inject::ProfilerV1 ncclProfiler_v2;
 GSD_EXPORT extern const gradsync::inject::ProfilerV1 ncclProfiler_v3;
 GSD_EXPORT extern const gradsync::inject::ProfilerV4 ncclProfiler_v4;
 GSD_EXPORT extern const gradsync::inject::ProfilerV5 ncclProfiler_v5;
+GSD_EXPORT extern const gradsync::inject::ProfilerV5 ncclProfiler_v6;
 // NOLINTEND(readability-identifier-naming)
 }

@@ -56,7 +56,7 @@ Work read_v1(const CollectiveV1& told) {
   return work;
 }
 
-// Versions 2 to 5 differ in where things are.
+// Versions 2 to 6 differ in where things are.
 template <typename Collective>
 Work read_words(const Collective& told, uint64_t communicator, uint8_t channels) {
   Work work = {};
@@ -85,8 +85,16 @@ Work read_collective(int version, const void* descriptor) {
     const auto& told = *static_cast<const CollectiveV3*>(descriptor);
     return read_words(told, told.communicator, told.most_channels);
   }
-  const auto& told = *static_cast<const CollectiveV4*>(descriptor);  // version 5 begins alike
+  const auto& told = *static_cast<const CollectiveV4*>(descriptor);  // versions 5 and 6 begin alike
   return read_words(told, 0, told.channels);
+}
+
+Work read_copy_engine(const void* descriptor) {
+  const auto& told = *static_cast<const CopyEngineCollectiveV6*>(descriptor);
+  Work work = {};
+  work.call = nvtx::nccl_call_of_function(told.function);
+  set_amount(work, told.count, type_named(told.data_type));
+  return work;
 }
 
 Work read_point_to_point(int version, const void* descriptor) {

@@ -20,6 +20,7 @@ struct Work {
 
 uint64_t type_of(int version, const void* descriptor);
 Work read_collective(int version, const void* descriptor);
+Work read_copy_engine(const void* descriptor);  // version 6
 Work read_point_to_point(int version, const void* descriptor);
 
 }  // namespace gradsync::inject

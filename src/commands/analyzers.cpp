@@ -12,8 +12,10 @@ std::vector<std::unique_ptr<Analyzer>> all_analyzers() {
   analyzers.push_back(make_attribution());
   analyzers.push_back(make_overlap());
   analyzers.push_back(make_messages());
+  analyzers.push_back(make_collective_sources());
   analyzers.push_back(make_device_time());
   analyzers.push_back(make_fingerprint());
+  analyzers.push_back(make_kernel_occupancy());
   analyzers.push_back(make_host_sync());
   analyzers.push_back(make_lifecycle());
   analyzers.push_back(make_observer());
@@ -33,6 +35,7 @@ std::vector<std::unique_ptr<Analyzer>> all_analyzers() {
   analyzers.push_back(make_host_join());
   analyzers.push_back(make_user_copy());
   analyzers.push_back(make_nic_pressure());
+  analyzers.push_back(make_gpu_state());
   analyzers.push_back(make_ab());
   analyzers.push_back(make_measured_by());
   return analyzers;

@@ -16,6 +16,7 @@ std::vector<std::unique_ptr<Collector>> all_collectors() {
   collectors.push_back(make_proc_sampler());
   collectors.push_back(make_copy_sampler());
   collectors.push_back(make_nic_sampler());
+  collectors.push_back(make_gpu_sampler());
   collectors.push_back(make_topology());
   return collectors;
 }

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "collectors/import/nsys_nccl.h"
+#include "src/timeline/fold_nccl_calls.h"
 
 namespace gradsync {
 namespace {
@@ -99,12 +100,15 @@ class Linker {
       const Event& asked = rank_.events[call.event];
       if (calls++ == 0) {
         kernel.sequence = asked.sequence;
+        if (kernel.bytes > 0) tell_source(asked, kernel);
         if (!tells_operation(kernel) && !meaning.operation.empty()) kernel.name = asked.name;
       }
       asked_.push_back(call.event);
       const Event* hook = take_over_hook(kernel, asked);
-      if (calls == 1 && hook != nullptr && kernel.bytes == 0 && calls_.calls_of(correlation).size() == 1)
+      if (calls == 1 && hook != nullptr && kernel.bytes == 0 && calls_.calls_of(correlation).size() == 1) {
         kernel.bytes = hook->bytes;
+        if (kernel.bytes > 0) tell_source(*hook, kernel);
+      }
     }
     if (calls > 1) forget_elements(kernel);
     if (calls > 0) return;
@@ -123,6 +127,15 @@ class Linker {
 
   bool tells_operation(const Event& kernel) const {
     return rank_.name(kernel) != "collective" && rank_.name(kernel) != "send_recv";
+  }
+
+  // Whose bytes these are; of several calls in one kernel the first one's.
+  void tell_source(const Event& from, const Event& kernel) {
+    const std::string_view told = rank_.text(from, kBytesFrom);
+    const auto key = rank_.strings->find(kBytesFrom),
+               source = rank_.strings->find(told.empty() ? to_string(from.source) : told);
+    if (key && source && rank_.text(kernel, kBytesFrom).empty())
+      rank_.texts[kernel.reference].emplace_back(*key, *source);
   }
 
   // What the framework's hook knows of the call around `inner`; null when there is none.

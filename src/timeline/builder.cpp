@@ -203,6 +203,8 @@ std::vector<RankTimeline> TimelineBuilder::build(int threads) {
     process.rank = next;
     ranks.push_back(std::move(process));
   }
+  strings_->intern(kBytesFrom);
+  for (const Source source : kTellBytes) strings_->intern(to_string(source));
   const RangeNames names(range_classes_);
   in_parallel(ranks.size(), threads, [&](std::size_t i) {
     RankTimeline& rank = ranks[i];

@@ -31,7 +31,10 @@ class Folding {
  private:
   void fold(const Event& call, Event& hook) {
     folded_[call.reference] = hook.reference;
-    if (hook.bytes == 0) hook.bytes = call.bytes;
+    if (hook.bytes == 0 && call.bytes > 0) {
+      hook.bytes = call.bytes;
+      tell_source(call, hook);
+    }
     // What the hook's event has itself, or a call before this one gave it, stays; times on the device add up.
     for (const std::string_view key : {"algorithm", "protocol", "gpu_ns_from"}) {
       const auto text = rank_.strings->find(key);
@@ -42,6 +45,12 @@ class Folding {
     if (const auto channels = rank_.integer(call, "channels"); channels && !rank_.integer(hook, "channels"))
       rank_.integers[hook.reference].emplace_back(*rank_.strings->find("channels"), *channels);
     if (const auto gpu_ns = rank_.integer(call, "gpu_ns")) add_time(hook, *gpu_ns);
+  }
+
+  // The pool is read-only by now: only words that the builder put there (kBytesFrom, sources).
+  void tell_source(const Event& call, const Event& hook) {
+    const auto key = rank_.strings->find(kBytesFrom), source = rank_.strings->find(to_string(call.source));
+    if (key && source) rank_.texts[hook.reference].emplace_back(*key, *source);
   }
 
   void add_time(const Event& hook, std::int64_t gpu_ns) {

@@ -12,6 +12,12 @@
 
 namespace gradsync {
 
+// Key of the attribute that names the source (vocabulary.h) of an event's bytes, where it is not the event's own; and the
+// words it may have. The builder interns them.
+inline constexpr std::string_view kBytesFrom = "bytes_from";
+inline constexpr Source kTellBytes[] = {Source::nccl_nvtx, Source::nccl_wrapper, Source::nccl_plugin,
+                                        Source::torch_hook};
+
 // `rank.events` are sorted by start, and stay so.
 void fold_nccl_calls(RankTimeline& rank);
 

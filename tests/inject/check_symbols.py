@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 # NCCL's names: with LD_PRELOAD they come before its own, which is what they are for.
-EXPORTS = re.compile(r"gsd_\w+|InitializeInjection(Nvtx2|NvtxExtension)?|nccl[A-Z]\w+|ncclProfiler_v[1-5]")
+EXPORTS = re.compile(r"gsd_\w+|InitializeInjection(Nvtx2|NvtxExtension)?|nccl[A-Z]\w+|ncclProfiler_v[1-6]")
 NEEDED = {"libc.so.6", "libdl.so.2", "libpthread.so.0"}
 NEWEST_GLIBC = (2, 17)
 

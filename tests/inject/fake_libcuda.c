@@ -37,8 +37,8 @@ int cuDeviceGet(int* device, int ordinal) {
 
 int cuDeviceGetAttribute(int* value, int attribute, int device) {
   (void)device;
-  static const int known[][2] = {{10, 32},     {39, 2048},  {75, 9},   {76, 0},
-                                 {81, 233472}, {82, 65536}, {106, 32}, {111, 1024}};
+  static const int known[][2] = {{10, 32},     {16, 132},   {39, 2048}, {75, 9},    {76, 0},
+                                 {81, 233472}, {82, 65536}, {106, 32},  {111, 1024}};
   for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i)
     if (known[i][0] == attribute) return *value = known[i][1], 0;
   return 1;

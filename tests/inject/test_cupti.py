@@ -169,6 +169,8 @@ class Records(Case):
                 self.client("steps", **({"LD_PRELOAD": str(preload)} if preload else {}))
                 kernels = self.named(self.only_spool(), GEMM, "kernel")
                 self.assertEqual({kernel.attributes.get("occupancy_percent") for kernel in kernels}, {occupancy})
+                filled = 100 if preload else None  # 200 blocks, 132 multiprocessors
+                self.assertEqual({kernel.attributes.get("multiprocessors_percent") for kernel in kernels}, {filled})
 
     def test_named_steps(self):
         self.client("steps", watch="3:7")

@@ -125,6 +125,7 @@ class Feeder {
     if (key == "deep") return flag(kFlagDeep);
     if (key == "async") return flag(kFlagAsync);
     if (key == "hook") return flag(kFlagInHook);
+    if (key == "extrapolated") return flag(kFlagExtrapolated);
     if (key == "source") {
       for (const Source source :
            {Source::profiler, Source::nvtx, Source::nccl_nvtx, Source::cupti, Source::host, Source::ddp_logger,

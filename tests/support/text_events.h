@@ -5,7 +5,7 @@
 //   step 0 1000..51000 deep=1 variant=0                  Kind::step, its number first
 //   range backward 1000..13000 name=net lane=1           Kind::range by phase (none for no phase); compute_end_us=9000
 //                                                        becomes the attribute compute_end_ns
-//   collective all_reduce 20000..30000 bytes=4096 group=0 seq=3 id=7 async=1 hook=1 dtype=float32 elements=1024 site=a.py:3
+//   collective all_reduce 20000..30000 bytes=4096 group=0 seq=3 id=7 async=1 hook=1 extrapolated=1 dtype=float32 elements=1024 site=a.py:3
 //   wait 25000..30000 on=7                               blocked on the collective with id 7
 //   host_sync item 26000..26010 hook=1 site=a.py:9
 //   kernel gemm 100..200   copy 100..200   mark x 100..100   loss 3 why

@@ -1,5 +1,5 @@
-// NCCL's profiler plug-in interface, versions 1 to 5, declared here from the public interface. NCCL looks up the data
-// symbols ncclProfiler_v1 … v5 in NCCL_PROFILER_PLUGIN and takes the newest that it knows.
+// NCCL's profiler plug-in interface, versions 1 to 6, declared here from the public interface. NCCL looks up the data
+// symbols ncclProfiler_v1 … v6 in NCCL_PROFILER_PLUGIN and takes the newest that it knows.
 //
 //   NCCL        asks for
 //   2.23        v1
@@ -7,7 +7,7 @@
 //   2.26        v3 … v1
 //   2.27        v4 … v1
 //   2.28        v5 … v1
-//   2.29 on     v6 …, and v5 when there is none
+//   2.29 on     v6 … v1
 //
 // Only the members that we read have names; the sizes say how much of a descriptor there is.
 #pragma once
@@ -31,6 +31,7 @@ struct EventType {
     collective_api = 512,
     point_to_point_api = 1024,
     kernel_launch = 2048,
+    copy_engine_collective = 4096,  // from here on: version 6
   };
 };
 inline constexpr int kStateKernelChannelStop = 22;  // from version 4
@@ -118,6 +119,23 @@ struct CollectiveV5 {
 };
 static_assert(sizeof(CollectiveV5) == 112);
 
+// Version 6 has descriptors for work of the copy engines beside those of version 5, which did not change.
+struct CopyEngineCollectiveV6 {
+  DescriptorHead head;
+  uint64_t sequence;
+  const char* function;
+  const void* send;
+  void* receive;
+  size_t count;
+  int32_t root;
+  const char* data_type;
+  const char* strategy;
+  bool within_batch;
+  uint32_t batch, batches, engine_sequence;
+  void* stream;
+};
+static_assert(sizeof(CopyEngineCollectiveV6) == 112 && offsetof(CopyEngineCollectiveV6, data_type) == 72);
+
 struct PointToPointV1 {
   DescriptorHead head;
   const char* communicator_name;
@@ -172,7 +190,7 @@ struct KernelChannelStop {
 
 // Bytes of a version's descriptor.
 constexpr size_t descriptor_bytes(int version) {
-  constexpr size_t kBytes[] = {0, 120, 128, 120, 104, 112};
+  constexpr size_t kBytes[] = {0, 120, 128, 120, 104, 112, 112};
   return kBytes[version];
 }
 
@@ -201,7 +219,7 @@ struct ProfilerV4 {
   Finalize finalize;
 };
 
-struct ProfilerV5 {
+struct ProfilerV5 {  // and version 6
   const char* name;
   int (*init)(void** context, uint64_t communicator, int* mask, const char* communicator_name, int nodes, int ranks,
               int rank, void* log);

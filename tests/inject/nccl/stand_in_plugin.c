@@ -122,6 +122,21 @@ static void describe_transfer(const stand_in_task* task, void* group, void* room
   }
 }
 
+/* With STAND_IN_COPY_ENGINE all-gathers are made of copies. */
+static int by_copies(const stand_in_task* task) {
+  return version >= 6 && task->function == 2 && getenv("STAND_IN_COPY_ENGINE") != NULL;
+}
+
+static void describe_copies(const stand_in_task* task, void* room) {
+  descriptor_v6_ce d = {.type = CE_COLL, .parentObj = NULL, .rank = task->rank};
+  d.ceColl.seqNumber = task->sequence;
+  d.ceColl.func = kFunctions[task->function];
+  d.ceColl.count = task->count;
+  d.ceColl.datatype = kTypes[task->type];
+  d.ceColl.syncStrategy = "MC";
+  memcpy(room, &d, sizeof d);
+}
+
 static void* start(const stand_in_task* task, void* descriptor) {
   void* handle = NULL;
   if (plugin->start(task->context, &handle, descriptor)) fprintf(stderr, "the plug-in failed\n");
@@ -188,8 +203,10 @@ void stand_in_plugin_launch(const stand_in_task* tasks, int count) {
   void* handles[MOST_TASKS] = {0};
   for (int i = 0; i < count; ++i) {
     const int transfer = tasks[i].function == SEND || tasks[i].function == RECV;
-    if (!(tasks[i].mask & (transfer ? P2P : COLL))) continue;
-    if (transfer)
+    if (!(tasks[i].mask & (transfer ? P2P : by_copies(&tasks[i]) ? CE_COLL : COLL))) continue;
+    if (by_copies(&tasks[i]))
+      describe_copies(&tasks[i], room);
+    else if (transfer)
       describe_transfer(&tasks[i], group, room);
     else
       describe_collective(&tasks[i], group, room);

@@ -6,7 +6,16 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { GROUP = 1, COLL = 2, P2P = 4, PROXY_OP = 8, PROXY_STEP = 16, KERNEL_CH = 64, UNKNOWN_EVENT = 1 << 14 };
+enum {
+  GROUP = 1,
+  COLL = 2,
+  P2P = 4,
+  PROXY_OP = 8,
+  PROXY_STEP = 16,
+  KERNEL_CH = 64,
+  CE_COLL = 4096,
+  UNKNOWN_EVENT = 1 << 20
+};
 enum { STATE_SEND_WAIT = 9, STATE_KERNEL_STOP = 22 };
 
 #define PROXY                            \
@@ -179,6 +188,24 @@ typedef struct {
     KERNEL;
   };
 } descriptor_v5;
+
+typedef struct {
+  uint64_t type;
+  void* parentObj;
+  int rank;
+  struct {
+    uint64_t seqNumber;
+    const char* func;
+    const void* sendBuff;
+    void* recvBuff;
+    size_t count;
+    int root;
+    const char *datatype, *syncStrategy;
+    bool intraBatchSync;
+    uint32_t batchSize, numBatches, ceSeqNum;
+    void* stream;
+  } ceColl;
+} descriptor_v6_ce;
 
 typedef struct {
   const char* name;

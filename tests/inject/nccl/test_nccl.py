@@ -21,7 +21,8 @@ from test_inject import LIBRARY, PROGRAMS, Case, find_nccl  # noqa: E402
 NCCL = PROGRAMS / "nccl"
 JOB_A, JOB_B = NCCL / "libnccl_job_a.so", NCCL / "libnccl_job_b.so"
 SMALL, LARGE = ("TREE", "LL", 2), ("RING", "SIMPLE", 4)
-VERSIONS = range(1, 6)
+VERSIONS = range(1, 7)
+COPIES = 4096  # collectives of the copy engines, from version 6 on
 
 # What the scenario "calls" does.
 CALLS = [("all_reduce", 4096, "float32", None), ("all_reduce", 262144, "float32", "max"),
@@ -162,7 +163,7 @@ class Plugin(NcclCase):
                 with self.subTest(version=version, nvtx=nvtx, preload=preload):
                     self.setUp()
                     out = self.run_job("calls", preload=preload, plugin=version, nvtx=nvtx)
-                    self.assertIn("mask 6\n", out)
+                    self.assertIn(f"mask {6 | COPIES * (version >= 6)}\n", out)
                     spool = self.only_spool()
                     self.assertEqual((spool.facts["nccl.plugin"], spool.facts["nccl.version"]),
                                      (f"v{version}", "2.28.9"))  # fmt: skip
@@ -187,6 +188,17 @@ class Plugin(NcclCase):
                     self.assertGreaterEqual(event.end, event.start)
                     self.assertRegex(event.group, "^[0-9a-f]{16}$")
                 self.assertEqual(self.choices(events[:2]), [SMALL, LARGE])
+
+    def test_collectives_of_the_copy_engines(self):
+        self.run_job("calls", preload=False, plugin=6, STAND_IN_COPY_ENGINE="1")
+        alone = {event.name: event for event in self.collectives()}
+        gather = alone["all_gather"]
+        self.assertEqual((gather.source, gather.bytes, gather.attributes.get("copy_engine")),
+                         ("nccl_plugin", dict((call[0], call[1]) for call in CALLS)["all_gather"], 1))  # fmt: skip
+        self.assertNotIn("copy_engine", alone["all_reduce"].attributes)
+        self.setUp()
+        self.run_job("calls", preload=False, plugin=6, nvtx="full", STAND_IN_COPY_ENGINE="1")
+        self.assertEqual([e.name for e in self.collectives() if "copy_engine" in e.attributes], ["all_gather"])
 
     def test_groups_are_matched_by_communicator_and_size(self):
         for version in VERSIONS:
@@ -241,7 +253,7 @@ class Plugin(NcclCase):
             with self.subTest(version=version):
                 self.setUp()
                 out = self.run_job("calls", preload=False, plugin=version, nvtx="full", events="kernels")
-                self.assertIn("mask 70\n", out)
+                self.assertIn(f"mask {70 | COPIES * (version >= 6)}\n", out)
                 small, large = self.collectives()[:2]
                 # From the first start to the last end: channels begin 10 ns and end 100 ns after each other.
                 expected = [4100, 4300] if version >= 4 else [None, None]
@@ -254,7 +266,7 @@ class Plugin(NcclCase):
             with self.subTest(version=version):
                 self.setUp()
                 out = self.run_job("nested", preload=False, plugin=version, nvtx="full", events="proxy")
-                self.assertIn("mask 30\n", out)
+                self.assertIn(f"mask {30 | COPIES * (version >= 6)}\n", out)
                 spool = self.only_spool()
                 broadcast = self.collectives(spool)[0]
                 sends = [event for event in spool.events if event.name == "nccl.proxy_send"]
@@ -315,6 +327,21 @@ class Chain(NcclCase):
 
     def test_version_5(self):
         self.check_both(5, "5", "init v5 hash 1 ranks 2 rank 0")
+
+    def test_version_6(self):
+        out, lines = self.run_chained(6, "56")
+        self.assertIn("mask 4103\n", out)
+        self.assertEqual(lines[0], "init v6 hash 1 ranks 2 rank 0")
+        self.assertEqual(lines.count("start 2 AllReduce parent mine context next"), 4)
+
+    def test_an_older_plugin_under_a_nccl_of_version_6(self):
+        for versions, greeting in (("5", "init v5 hash 1 ranks 2 rank 0"), ("4", "init v4 hash 1 ranks 2 rank 0")):
+            with self.subTest(versions):
+                self.setUp()
+                out, lines = self.run_chained(6, versions, STAND_IN_COPY_ENGINE="1")
+                self.assertEqual(lines[0], greeting)
+                self.assertEqual(lines.count("start 2 AllReduce parent mine context next"), 4)
+                self.assertFalse([line for line in lines if line.startswith("start 4096")])
 
     def test_a_plugin_of_version_4_under_a_nccl_of_version_5(self):
         self.check_both(5, "4", "init v4 hash 1 ranks 2 rank 0")

@@ -192,6 +192,46 @@ TEST_CASE("device steps: kernels compute, stream collectives communicate, idlene
   CHECK(part(found, "all", "idle") == doctest::Approx(0.2));
 }
 
+// Thread 2 is the engine's: it runs backward and, inside it, the communication hook.
+TEST_CASE("a kernel belongs to the phase of the range that launched it, whatever its name is and when it runs") {
+  const std::string body =
+      "range forward @0..@100 lane=1\nhost_call launch @10..@11 lane=1 source=cupti on={0}1\n"
+      "range backward @100..@400 lane=1\nhost_call launch @110..@111 lane=2 source=cupti on={0}2\n"
+      "range compress @200..@300 lane=2 hook=1\nhost_call launch @210..@211 lane=2 source=cupti on={0}3\n"
+      "range none @220..@240 lane=2 source=nvtx name=ncclGroupEnd\n"
+      "host_call launch @230..@231 lane=2 source=cupti on={0}4\n"
+      "range decompress @310..@330 lane=5 hook=1\nhost_call launch @320..@321 lane=5 source=cupti on={0}5\n"
+      "range optimizer @400..@500 lane=1\nhost_call launch @410..@411 lane=1 source=cupti on={0}6\n"
+      "kernel gemm @20..@120 stream=7 source=cupti on={0}1\nkernel gemm @120..@320 stream=7 source=cupti on={0}2\n"
+      "kernel nobody_knows_me @320..@420 stream=7 source=cupti on={0}3\n"
+      "collective all_reduce @420..@500 stream=9 source=cupti bytes=4000 on={0}4\n"
+      "kernel nor_me @500..@550 stream=7 source=cupti on={0}5\nkernel adam @550..@700 stream=7 source=cupti on={0}6\n"
+      "kernel gemm @800..@900 stream=7 source=cupti on={0}9";  // its launch was not recorded
+  const Conclusions found = analyze(rank_head(0, "hook.kind=custom hook.name=f") + repeat_step(20, 1000, body));
+  CHECK(part(found, "all", "compute") == doctest::Approx(0.1 + 0.2 + 0.15 + 0.1));
+  CHECK(part(found, "all", "compress") == doctest::Approx(0.1));
+  CHECK(part(found, "all", "decompress") == doctest::Approx(0.05));
+  CHECK(part(found, "all", "comm_unsplit") == doctest::Approx(0.08));
+  CHECK(*found.metrics.value("phase.forward_ms", "all") == doctest::Approx(0.1));
+  CHECK(*found.metrics.value("phase.backward_ms", "all") == doctest::Approx(0.2));
+  CHECK(*found.metrics.value("phase.optimizer_ms", "all") == doctest::Approx(0.15));
+  CHECK(*found.metrics.value("compress.total_ms", "all") == doctest::Approx(0.15));
+  CHECK(sum_of_parts(found, "all") == doctest::Approx(1));
+}
+
+TEST_CASE("a kernel that is launched at the end of a step and runs in the next keeps its phase") {
+  std::string text = rank_head(0, "hook.kind=custom hook.name=f");
+  for (int step = 0; step < 20; ++step) {
+    const auto at = [step](int us) { return std::to_string(step * 1000 + us); };
+    const std::string on = std::to_string(step + 1);
+    text += "step " + std::to_string(step) + " " + at(0) + ".." + at(1000) + "\nrange compress " + at(900) + ".." +
+            at(950) + " lane=1 hook=1\nhost_call launch " + at(910) + ".." + at(911) + " lane=1 source=cupti on=" + on +
+            "\nkernel x " + at(1100) + ".." + at(1200) + " stream=7 source=cupti on=" + on + "\n";
+  }
+  const Conclusions found = analyze(text);
+  CHECK(part(found, "all", "compress") == doctest::Approx(0.1));
+}
+
 TEST_CASE("a trace of bare operators is not attributed: nothing says what they were for") {
   const Conclusions found = analyze("process host=n pid=1\nfact rank=0 device=cpu\n" +
                                     repeat_step(20, 1000, "range none @0..@900 name=aten::mm source=profiler"));

@@ -74,6 +74,7 @@ TEST_CASE("a collective's kernel knows what its call said, and the call is no se
   CHECK(kernel.has(kFlagInHook));
   CHECK(rank.text(kernel, "dtype") == "float32");
   CHECK(rank.text(kernel, "site") == "a.py:3");
+  CHECK(rank.text(kernel, "bytes_from") == "torch_hook");  // into which NCCL's call was folded
   CHECK(rank.integer(kernel, "elements") == 1024);
   CHECK(of(rank, Kind::range).size() == 1);  // NCCL's call was folded into the framework's before
 }
@@ -102,6 +103,7 @@ TEST_CASE("a group launches at its end: one kernel has the sum, of unlike ones n
   const RankTimeline one = build(group);
   REQUIRE(of(one, Kind::collective).size() == 1);
   CHECK(of(one, Kind::collective)[0]->bytes == 300);
+  CHECK(one.text(*of(one, Kind::collective)[0], "bytes_from") == "nccl_nvtx");
   CHECK(one.name(of(one, Kind::collective)[0]->group) == "c");
 
   const RankTimeline two = build(std::string(group) + R"(

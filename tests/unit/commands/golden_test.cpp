@@ -1,4 +1,5 @@
 // Golden cases: tests/golden/<case>/events.txt → report.json and report.txt, byte for byte.
+// A case may have a series.json: tables that collectors of the doctor wrote, as a report.
 // GSD_UPDATE_GOLDEN=1 rewrites them; read the difference before committing it.
 #include <doctest/doctest.h>
 
@@ -43,6 +44,11 @@ TEST_CASE("golden cases") {
     parts.command = "run";
     parts.run.command_line = {"python3", "train.py"};
     parts.run.seconds = 0.75;
+    if (const auto series = read_file(entry.path() / "series.json")) {
+      auto told = report_from_json(*series, "series.json");
+      REQUIRE(told);
+      parts.series = std::move(told->series);
+    }
     const auto events = read_file(entry.path() / "events.txt");
     REQUIRE(events);
     const test::TextRecording recording(*events, parts);

@@ -42,6 +42,18 @@ TEST_CASE("occupancy by hand") {
   }
 }
 
+TEST_CASE("multiprocessors that get a block") {
+  DeviceLimits limits = kH100;
+  CHECK(multiprocessors_percent(limits, 100) == 0);  // not told
+  limits.multiprocessors = 132;
+  CHECK(multiprocessors_percent(limits, 0) == 0);
+  CHECK(multiprocessors_percent(limits, 1) == 1);
+  CHECK(multiprocessors_percent(limits, 66) == 50);
+  CHECK(multiprocessors_percent(limits, 131) == 99);
+  CHECK(multiprocessors_percent(limits, 132) == 100);
+  CHECK(multiprocessors_percent(limits, uint64_t{1} << 40) == 100);
+}
+
 #if __has_include(<cuda_occupancy.h>)
 TEST_CASE("occupancy as the vendor's calculator has it") {
   for (const DeviceLimits& limits : {kH100, kA10, kT4}) {
