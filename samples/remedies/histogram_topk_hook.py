@@ -4,17 +4,19 @@
     model.register_comm_hook(HistogramTopKState(density=0.02), histogram_topk_hook)
 
 An exact Top-K orders candidates; a threshold only needs counts. The bits of a float's magnitude grow with it, so that they
-can be counted like whole numbers, in two levels: first the exponent (256 bins), then, inside the one exponent in which the
-K-th largest value lies, the top 8 bits of the mantissa (256 bins more). Everything above that last bin is sent, and of the
-bin itself, whose values differ by less than 0.4 %, the first by position, until there are exactly K: a message has a fixed
-size that every rank knows, nothing is padded, and no count ever travels to the host.
+can be counted like whole numbers: one pass over the bucket fills a table of exponents by the top 8 bits of the mantissa, which
+is then read in two levels. The sums of its rows tell the exponent in which the K-th largest value lies, that row tells the
+bin. Everything above the bin is sent, and of the bin itself, whose values differ by less than 0.4 %, the first by position,
+until there are exactly K: a message has a fixed size that every rank knows, nothing is padded, and on CUDA no count ever
+travels to the host.
 
     exponent   ... 118 119 [120] 121 122        K-th largest value is in 120
     mantissa              0 .. [97] .. 255      and there in bin 97: sent are all above it, and the first of 97
 
 Indices are int32 and travel with the values in one all-gather: 8 bytes an entry, where int64 indices take 12. What is not
-sent stays in a residual and is added to the next gradient (error feedback). CPU and CUDA run the same code; on CUDA it has
-a stream of its own, so that backward goes on beside it.
+sent stays in a residual and is added to the next gradient (error feedback). CPU and CUDA run the same code but for
+places_on_host and places_on_device, which give the same; on CUDA the hook has a stream of its own, so that backward goes on
+beside it.
 
 Gradients must be float32. Under a GradScaler the residual is in units of the loss scale.
 """
@@ -27,7 +29,6 @@ import torch.distributed as dist
 
 EXPONENTS, MANTISSAS = 256, 256
 MANTISSA_SHIFT = 15  # 23 bits of mantissa, of which 8 stay
-MAGNITUDE = 0x7FFFFFFF
 
 
 class HistogramTopKState:
@@ -63,39 +64,46 @@ class HistogramTopKState:
         return torch.cuda.stream(self._stream)
 
 
-def count(bins_of: torch.Tensor, bins: int) -> torch.Tensor:
-    """How many entries of the int32 tensor fall into each bin: int32. Never looks at a value from the host."""
-    if bins_of.is_cuda:  # in shared memory; bincount would ask the device for the largest value
-        return torch.histc(bins_of, bins, 0, bins).to(torch.int32)
-    ones = torch.ones((), dtype=torch.int32).expand(bins_of.numel())
-    return torch.zeros(bins, dtype=torch.int32).scatter_add_(0, bins_of.long(), ones)
+def count(keys: torch.Tensor, bins: int) -> torch.Tensor:
+    """How many entries of the int32 tensor are 0, 1, … bins - 1: int32. bincount would ask for the largest value first."""
+    ones = torch.ones((), dtype=torch.int32, device=keys.device).expand(keys.numel())
+    return torch.zeros(bins, dtype=torch.int32, device=keys.device).scatter_add_(0, keys.long(), ones)
 
 
 def boundary(counts: torch.Tensor, wanted: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
-    """The highest bin with which at least `wanted` entries lie in it or above, and how many lie above it."""
+    """The highest bin with which at least `wanted` entries lie in it or above, and how many lie above it. Shapes 1."""
     from_top = counts.flip(0).cumsum(0)  # entries in the highest bin, in the highest two, …
     position = (from_top < wanted).sum().view(1)
     above = from_top.gather(0, position) - counts.flip(0).gather(0, position)
     return counts.numel() - 1 - position, above
 
 
-def select(values: torch.Tensor, k: int) -> torch.Tensor:
-    """Positions (int32, shape k) of the k largest magnitudes of the flat float32 tensor, up to the last bin's width."""
-    magnitude = values.view(torch.int32) & MAGNITUDE
-    wanted = torch.full((1,), k, dtype=torch.int64, device=values.device)
-    exponent, above_exponent = boundary(count(magnitude >> 23, EXPONENTS), wanted)
-    key = magnitude >> MANTISSA_SHIFT
-    inside = torch.where((key >> 8) == exponent, key & (MANTISSAS - 1), torch.full_like(key, MANTISSAS))
-    mantissa, above_mantissa = boundary(count(inside, MANTISSAS + 1)[:MANTISSAS], wanted - above_exponent)
-    threshold = exponent * MANTISSAS + mantissa
-    above = above_exponent + above_mantissa
+def places_on_host(keys: torch.Tensor, threshold: torch.Tensor, k: int) -> torch.Tensor:
+    candidates = (keys >= threshold).nonzero().view(-1)
+    surely = keys[candidates] > threshold
+    return torch.cat([candidates[surely], candidates[~surely]])[:k].to(torch.int32)
 
-    # The position of the j-th entry that qualifies is where the running count first reaches j: no entry is moved.
-    order = torch.arange(1, k + 1, dtype=torch.int32, device=values.device)
-    surely = torch.searchsorted((key > threshold).cumsum(0, dtype=torch.int32), order, out_int32=True)
-    rest = torch.searchsorted((key == threshold).cumsum(0, dtype=torch.int32), (order - above).to(torch.int32),
+
+def places_on_device(keys: torch.Tensor, threshold: torch.Tensor, above: torch.Tensor, k: int) -> torch.Tensor:
+    """As places_on_host, without nonzero(), which waits for its count: entry j is where a running count first reaches j."""
+    order = torch.arange(1, k + 1, dtype=torch.int32, device=keys.device)
+    surely = torch.searchsorted((keys > threshold).cumsum(0, dtype=torch.int32), order, out_int32=True)
+    rest = torch.searchsorted((keys == threshold).cumsum(0, dtype=torch.int32), (order - above).to(torch.int32),
                               out_int32=True)
     return torch.where(order <= above, surely, rest)
+
+
+def select(values: torch.Tensor, k: int) -> torch.Tensor:
+    """Positions (int32, shape k) of the k largest magnitudes of the flat float32 tensor, up to the last bin's width."""
+    keys = (values.view(torch.int32) >> MANTISSA_SHIFT) & (EXPONENTS * MANTISSAS - 1)  # without the sign
+    table = count(keys, EXPONENTS * MANTISSAS).view(EXPONENTS, MANTISSAS)
+    wanted = torch.full((1,), k, dtype=torch.int64, device=values.device)
+    exponent, above_exponent = boundary(table.sum(1), wanted)
+    mantissa, above_mantissa = boundary(table[exponent].view(-1), wanted - above_exponent)
+    threshold = (exponent * MANTISSAS + mantissa).to(torch.int32)
+    if keys.is_cuda:
+        return places_on_device(keys, threshold, above_exponent + above_mantissa, k)
+    return places_on_host(keys, threshold, k)
 
 
 def compress(residual: torch.Tensor, gradient: torch.Tensor, k: int) -> torch.Tensor:

@@ -51,6 +51,15 @@ class Selection(unittest.TestCase):
         self.check(values, 100)
         self.assertTrue({4997, 4998, 4999} <= set(histogram.select(values, 100).tolist()))
 
+    def test_device_and_host_find_the_same(self):
+        torch.manual_seed(4)
+        for k, values in ((50, torch.randn(5000)), (1, torch.zeros(9)), (700, torch.ones(1000))):
+            keys = (values.view(torch.int32) >> histogram.MANTISSA_SHIFT) & 0xFFFF
+            threshold = keys.sort(descending=True).values[k - 1].view(1)
+            above = (keys > threshold).sum().view(1)
+            self.assertTrue(torch.equal(histogram.places_on_host(keys, threshold, k),
+                                        histogram.places_on_device(keys, threshold, above, k)))
+
     def test_what_is_not_finite_is_sent(self):
         values = torch.randn(1000)
         values[500], values[501] = float("nan"), float("-inf")
