@@ -155,6 +155,7 @@ class WhatIf final : public Analyzer {
                   "whatif");
       } else if (remedy.judgement == Judgement::bound) {
         const double most = bound_ms(remedy, steps);
+        add_value(conclusions.metrics, "predict." + remedy.name + ".most_ms", "all", most, 1, "whatif");
         rows.push_back({most - 1e6,
                         {remedy.name, kNotMeasured, most, kNotMeasured, kNotMeasured, remedy.needs,
                          std::string("bound"), std::string("not known"), remedy.hint}});
