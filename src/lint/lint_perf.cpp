@@ -12,6 +12,10 @@ constexpr const char* kRecord =
     "perf record -a -e sched:sched_switch,sched:sched_wakeup,sched:sched_wakeup_new,sched:sched_migrate_task -- sleep "
     "10";
 
+void add(std::vector<std::string>& lines, const std::string& line) {
+  if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
+}
+
 bool is_perf_sched(const std::vector<std::string>& words, std::size_t at, std::string_view command) {
   return at + 2 < words.size() && words[at + 1] == "sched" && words[at + 2] == command;
 }
@@ -25,8 +29,8 @@ void lint_latency(const ShellCommand& command, std::size_t at, const OptionTable
   lint.findings.insert(lint.findings.end(), options.findings.begin(), options.findings.end());
   std::vector<std::string> words(command.words.begin(), command.words.begin() + static_cast<std::ptrdiff_t>(at) + 3);
   words.insert(words.end(), options.corrected.begin(), options.corrected.end());
-  lint.right = {kRecord};
-  lint.right.push_back(written({{}, {}, command.redirections, ""}, words));
+  add(lint.right, kRecord);
+  add(lint.right, written({{}, {}, command.redirections, ""}, words));
   lint.notes.emplace_back("Migrations and wake-ups are not in that table: perf sched timehist -Mw");
   lint.notes.emplace_back("gradsync-doctor sched shows the same live, without a data file.");
 }
@@ -37,7 +41,7 @@ void lint_record(CommandLint& lint) {
        "from perf 5.x on it stores sched_waking, which perf sched latency does not count: threads that "
        "were never preempted show 0.000",
        ""});
-  lint.right = {kRecord, "perf sched latency -p -s max"};
+  add(lint.right, kRecord);
 }
 
 void lint_events(const ShellCommand& command, const OptionTable& table, CommandLint& lint) {
@@ -45,11 +49,10 @@ void lint_events(const ShellCommand& command, const OptionTable& table, CommandL
     for (const KnownMistake& mistake : table.mistakes) {
       if (mistake.event.empty() || word.find(mistake.event) == std::string::npos) continue;
       lint.findings.push_back({mistake.severity, mistake.event, mistake.says, ""});
-      if (lint.right.empty())
-        lint.right = {
-            "perf record -F 499 -g -p PID -- sleep 10",
-            "perf report --no-children --symbol-filter=copy   # _copy_to_user, _copy_from_user, rep_movs_alternative"};
-      lint.notes = {"gradsync-doctor run, as root, counts such samples of the job's threads (usercopy.*)."};
+      add(lint.right, "perf record -F 499 -g -p PID -- sleep 10");
+      add(lint.right,
+          "perf report --no-children --symbol-filter=copy   # _copy_to_user, _copy_from_user, rep_movs_alternative");
+      add(lint.notes, "gradsync-doctor run, as root, counts such samples of the job's threads (usercopy.*).");
     }
   const auto events = [](std::string_view word) {
     return word.find("irq:irq_handler_entry") != std::string_view::npos;
@@ -78,7 +81,8 @@ void lint_affinity(const ShellCommand& command, CommandLint& lint) {
        "one vector by hand: irqbalance moves it back, several CPUs in the list usually mean one, and the "
        "CPUs of the training and the NIC's NUMA node are not looked at",
        "gradsync-doctor irq --fix --dry-run"});
-  lint.right = {"gradsync-doctor irq --fix --dry-run", "sudo gradsync-doctor irq --fix"};
+  add(lint.right, "gradsync-doctor irq --fix --dry-run");
+  add(lint.right, "sudo gradsync-doctor irq --fix");
 }
 
 }  // namespace

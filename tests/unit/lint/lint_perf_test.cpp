@@ -27,7 +27,10 @@ TEST_CASE("one mistake at a time") {
   } cases[] = {
       {"perf sched latency -H", {"error -H"}, "perf sched latency -p -s max"},
       {"perf sched latency -p -s longest > out", {"error -s longest"}, "perf sched latency -p > out"},
-      {"perf sched record -a -- sleep 10", {"warning perf sched record"}, "perf sched latency -p -s max"},
+      {"perf sched record -a -- sleep 10",
+       {"warning perf sched record"},
+       "perf record -a -e sched:sched_switch,sched:sched_wakeup,sched:sched_wakeup_new,sched:sched_migrate_task -- "
+       "sleep 10"},
       {"perf record -e syscalls:sys_enter_copy_to_user -a sleep 10",
        {"error syscalls:sys_enter_copy_to_user"},
        "perf report --no-children --symbol-filter=copy   # _copy_to_user, _copy_from_user, rep_movs_alternative"},
