@@ -116,7 +116,7 @@ class Check {
     if (std::find(known.values.begin(), known.values.end(), bare) == known.values.end()) {
       OptionTable values;
       for (const std::string& value : known.values) values.options.push_back({value, {}, Takes::nothing, {}, {}});
-      const auto nearest = values.nearest(bare);
+      auto nearest = values.nearest(bare);
       result_.findings.push_back({Severity::error, given.spelt + " " + item,
                                   "not a value that is documented" + choices(known),
                                   nearest ? *nearest + ", the nearest that there is" : ""});
