@@ -6,7 +6,7 @@ TORCH_PYTHON ?=
 export TORCH_PYTHON
 
 .NOTPARALLEL:
-.PHONY: help demo build cuda-all test test-versions lint format bench fuzz asan tsan install clean
+.PHONY: help demo build cuda-all lab test test-versions lint format bench fuzz asan tsan install clean
 
 help:
 	@echo "make demo      install what is missing, build, and diagnose samples/ddp_topk.py"
@@ -16,6 +16,7 @@ help:
 	@echo "make lint      formatting, layers, names, clang-tidy"
 	@echo "make format    let clang-format rewrite the sources"
 	@echo "make bench     the benchmarks"
+	@echo "make lab       as root, on a quiet machine: the remedies' hooks against the samples that they cure, measured"
 	@echo "make fuzz      FUZZ_SECONDS=$(FUZZ_SECONDS): each importer against broken input, under sanitizers"
 	@echo "make cuda-all  the kernels of bench --device cuda for every architecture that nvcc knows: takes minutes"
 	@echo "make asan      every test under AddressSanitizer and UBSan;  make tsan: ThreadSanitizer"
@@ -57,6 +58,11 @@ format:
 bench:
 	@$(call build_tests,release)
 	@cmake --build --preset release --target bench
+
+# Two network namespaces with a slow link, and times: not part of make test. Prints what was measured.
+lab: build
+	@date -u +"%F %T UTC, $$(nproc) CPUs, load $$(cut -d' ' -f1-3 /proc/loadavg), $$(uname -r)"
+	@GSD_LAB=1 GSD_TORCH_PYTHON="$$(scripts/find_torch_python.sh)" python3 tests/net/test_remedies.py
 
 # Each importer's fuzzer for FUZZ_SECONDS; make test gives each 15.
 FUZZ_SECONDS ?= 300

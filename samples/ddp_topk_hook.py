@@ -16,6 +16,8 @@ from datetime import timedelta
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--steps", type=int, default=48, help="training steps (default %(default)s)")
 parser.add_argument("--width", type=int, default=640, help="of each layer (default %(default)s)")
+parser.add_argument("--remedy", choices=("none", "dense", "histogram-topk", "two-level"), default="none",
+                    help="instead of the hook with the fault: no hook, or one of samples/remedies (default %(default)s)")
 options = parser.parse_args()
 
 
@@ -101,7 +103,16 @@ torch.manual_seed(0)
 layers = [torch.nn.Sequential(torch.nn.Linear(WIDTH, WIDTH), torch.nn.ReLU()) for _ in range(LAYERS)]
 model = torch.nn.Sequential(*layers, torch.nn.Linear(WIDTH, 1))
 model = torch.nn.parallel.DistributedDataParallel(model, bucket_cap_mb=1)
-model.register_comm_hook(TopKState(), topk_hook)
+if options.remedy in ("histogram-topk", "two-level"):
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "remedies"))
+if options.remedy == "none":
+    model.register_comm_hook(TopKState(), topk_hook)
+elif options.remedy == "histogram-topk":
+    from histogram_topk_hook import HistogramTopKState, histogram_topk_hook
+    model.register_comm_hook(HistogramTopKState(DENSITY), histogram_topk_hook)
+elif options.remedy == "two-level":
+    from two_level_hook import TwoLevelState, two_level_hook
+    model.register_comm_hook(TwoLevelState(), two_level_hook)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 parameter_count = sum(parameter.numel() for parameter in model.parameters())
 
@@ -109,7 +120,9 @@ torch.manual_seed(1 + rank)  # every rank has its own share of the samples
 inputs = torch.randn(BATCH, WIDTH)
 targets = inputs[:, :8].sum(dim=1, keepdim=True)
 
-if rank == 0:
+if rank == 0 and options.remedy != "none":
+    print(f"cured: {options.remedy} in place of the Top-K hook, {parameter_count} gradients", flush=True)
+elif rank == 0:
     print("planted: a Top-K hook whose selection costs more than the dense all-reduce it replaces")
     print(f"planted: {DENSITY:.0%} of {parameter_count} gradients, several buckets, int64 indices", flush=True)
 

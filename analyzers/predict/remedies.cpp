@@ -15,6 +15,11 @@ namespace gradsync {
 namespace {
 
 constexpr double kServerError = 2.1;  // a server is known within 30 %, not within 14
+// Remedies with a page of their own, rules/remedies.
+constexpr std::pair<const char*, const char*> kPages[] = {{"histogram_topk", "histogram-topk"},
+                                                          {"two_level", "two-level"},
+                                                          {"rdma_bound", "rdma-bound"},
+                                                          {"parameter_server", "parameter-server"}};
 constexpr const char* kSweepHint = "gradsync-doctor sweep --ranks N, or --fabric F";
 constexpr const char* kBenchHint = "gradsync-doctor bench --like REPORT, or --loads F";
 
@@ -43,8 +48,13 @@ class Workshop {
       : job_(job), ranks_(ranks), fit_(fit ? &*fit : nullptr), loads_(loads) {}
 
   std::vector<Remedy> all() const {
-    return {no_compression(), fp16_hook(), bucket_size(), int32_index(),      unsorted_topk(), histogram_topk(),
-            no_host_sync(),   two_level(), rdma_bound(),  parameter_server(), no_straggler()};
+    std::vector<Remedy> found{no_compression(), fp16_hook(),        bucket_size(),  int32_index(),
+                              unsorted_topk(),  histogram_topk(),   no_host_sync(), two_level(),
+                              rdma_bound(),     parameter_server(), no_straggler()};
+    for (Remedy& remedy : found)
+      for (const auto& [name, page] : kPages)
+        if (remedy.name == name) remedy.needs += fmt::format(" (gradsync-doctor explain {})", page);
+    return found;
   }
 
  private:
@@ -242,30 +252,30 @@ class Workshop {
             [](const StepGraph& graph, const Replayed&) { return graph.total(StepClass::host_sync); }};
   }
 
-  // The part between nodes by the fabric that all ranks share, the part inside a node for nothing: the most it can save.
+  // Bytes that a host's link carries: of a dense ring 2(N-1)/N of the vector, of signs between M hosts (M-1)/32 of it. The
+  // part inside a host and the coding for nothing: the most it can save.
   Remedy two_level() const {
     if (job_.hosts < 2 || job_.ranks <= job_.hosts)
       return not_applicable("two_level", "every rank is on one host, or alone on its host");
     if (fit_ == nullptr) return unknown("two_level", "the fabric between nodes was not measured", kSweepHint);
     const Job job = job_;
     const FabricFit* fit = fit_;
-    Remedy remedy{
+    return {
         "two_level",
         Judgement::bound,
-        fmt::format("reduce-scatter in the node, {} nodes compressed, all-gather in the node; at most, for the "
-                    "part inside a node was not measured",
+        fmt::format("half precision inside each host, signs between the {} hosts; at most, for neither the part inside "
+                    "a host nor the coding is priced",
                     job_.hosts),
         "sweep inside one node and between nodes",
         [job, fit](const StepGraph& graph, const Draw& draw) -> std::optional<StepGraph> {
           std::optional<StepGraph> plain = dense(graph, job, fit, draw);
           if (!plain) return std::nullopt;
-          const double part = static_cast<double>(job.hosts) / job.ranks;
+          const double n = job.ranks, signs = (job.hosts - 1) / 32.0, ring = 2 * (n - 1) / n;
           for (Exchange& exchange : plain->exchanges)
-            if (!exchange.compressed) exchange.transfer_ns *= part;
+            if (!exchange.compressed) exchange.transfer_ns *= std::min(1.0, signs / ring);
           return plain;
         },
-        blocked};
-    return remedy;
+        [job](const StepGraph& graph, const Replayed& today) { return of_compression(job, graph, today); }};
   }
 
   Remedy rdma_bound() const {

@@ -1,5 +1,5 @@
-// Writes rules/*.toml into a C++ source, byte for byte and parsed. Runs while the program is built:
-//   embed_rules builtin_rule_files.cpp a.toml b.toml …
+// Writes TOML files into a C++ source, byte for byte and parsed, as what a function returns. Runs while the program is built:
+//   embed_rules builtin_rule_files.cpp builtin_rule_files a.toml b.toml …
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -15,12 +15,14 @@ std::string literal(const std::string& text) { return "R\"gsd_rule(" + text + ")
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 3) return 2;
+  if (argc < 4) return 2;
   std::string source =
-      "// Made from rules/*.toml by embed_rules; do not edit.\n#include \"src/diagnosis/rule_set.h\"\n\n"
-      "namespace gradsync {\n\nconst std::vector<RuleFile>& builtin_rule_files() {\n"
+      "// Made from TOML files by embed_rules; do not edit.\n#include \"src/diagnosis/rule_set.h\"\n\n"
+      "namespace gradsync {\n\nconst std::vector<RuleFile>& " +
+      std::string(argv[2]) + "();\nconst std::vector<RuleFile>& " + argv[2] +
+      "() {\n"
       "  static const std::vector<RuleFile> files{\n";
-  for (int i = 2; i < argc; ++i) {
+  for (int i = 3; i < argc; ++i) {
     const std::filesystem::path path = argv[i];
     const auto text = gradsync::read_file(path, std::size_t{1} << 20);
     const auto tree = text ? gradsync::parse_toml(*text, path.filename().string())

@@ -121,6 +121,28 @@ TEST_CASE("reference loads: a faster selection, and half precision") {
   CHECK(plan[0].number("bytes") == 4'000'000);
 }
 
+TEST_CASE("remedies for several hosts: bounds, and a server for them all") {
+  Inputs inputs = on_fabric();
+  inputs.run.hosts = {"n", "m"};
+  inputs.run.ranks = inputs.fabric->ranks = 4;
+  inputs.facts["link.gbits_per_s"] = "100";
+  inputs.loads = {{"topk_histogram", "cpu", 1'000'000, 1, 1, 1},
+                  {"param_server", "cpu", 1'000'000, 1, 1, 1, LoadTimes{1, 1, 1}, 4}};
+  const Conclusions found = analyze(topk_hook(0) + topk_hook(1) + topk_hook(2) + topk_hook(3), inputs);
+  REQUIRE(fact(found, "whatif") == "predicted");
+  CHECK(kind_of(found, "two_level") == "bound");
+  CHECK(kind_of(found, "rdma_bound") == "bound");
+  CHECK(kind_of(found, "parameter_server") == "predicted");
+  CHECK(kind_of(found, "histogram_topk") == "predicted");
+  // Signs of a 4 MB bucket cross in 4 ms / 48: nearly all of 10 ms of coding and 10 ms of waiting.
+  const Metric* most = found.metrics.find("bound.two_level.saved_ms", "all");
+  REQUIRE(most != nullptr);
+  CHECK(most->value > 19.8);
+  CHECK(most->value <= 20);
+  for (const SeriesRow& row : rows_of(found.series.at("whatif")))
+    if (row.text("remedy") == "two_level") CHECK(row.text("needs").find("explain two-level") != std::string::npos);
+}
+
 TEST_CASE("steps that do not predict each other: nothing is predicted, and the reason is told") {
   // The steps of one half are longer by more than half.
   std::string text = "process host=n pid=7 clean=1\nfact rank=0 world_size=1 device=cpu framework=ddp\n";

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""The hooks of samples/remedies, measured by the doctor against the sample that each cures.
+
+What does not hang on this machine's speed is always tested: bytes and collectives, and a link so slow that it decides.
+GSD_LAB=1 (make lab) adds what a busy machine may spoil, and prints the table of what was measured. A comparison that fails
+is measured again, three times at most.
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/cli"))
+import doctor  # noqa: E402
+
+PYTHON = os.environ.get("GSD_TORCH_PYTHON") or "/usr/bin/python3"
+LAB = bool(os.environ.get("GSD_LAB"))
+SAMPLE, LINK = str(ROOT / "samples/ddp_topk_hook.py"), str(ROOT / "samples/lab/two_hosts.py")
+CANNOT, ATTEMPTS = 77, 3
+SHOWN = ("step.time_ms", "comm.exposed_ms", "compress.serial_ms", "comm.bytes_per_step", "comm.collectives_per_step")
+
+
+class Measured(doctor.TestCase):
+    def setUp(self):
+        super().setUp()
+        if subprocess.run([PYTHON, "-c", "import torch.distributed as d; assert d.is_gloo_available()"],
+                          stderr=subprocess.DEVNULL).returncode != 0:
+            self.skipTest("needs PyTorch with gloo")
+
+    def measure(self, *command):
+        """The doctor's numbers of all ranks, and its facts."""
+        report_file = self.folder / "report.json"
+        done = subprocess.run([doctor.PROGRAM, "run", "-q", "--deep", "off", "-o", str(self.folder / "recording"), "--json",
+                               report_file, "--", PYTHON, *command], env=self.environment(), stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, timeout=600)
+        subprocess.run(["rm", "-rf", str(self.folder / "recording")], check=True)
+        if done.returncode == CANNOT:
+            self.skipTest(done.stderr.strip().splitlines()[-1])
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        report = json.loads(report_file.read_text())
+        values = {metric["name"]: metric for metric in report["metrics"] if metric["scope"] == "all"}
+        if LAB:
+            row = ["%s %.2f" % (name, values[name]["value"]) for name in SHOWN if name in values]
+            print(" ".join(command[command.index(SAMPLE) + 1:]), "(n %d):" % values["step.time_ms"]["n"], ", ".join(row), flush=True)
+        return {name: metric["value"] for name, metric in values.items()}, report["facts"]
+
+    def holds(self, claim, what):
+        for attempt in range(ATTEMPTS):
+            good, seen = claim()
+            if good:
+                return
+        self.fail("%s: %s" % (what, seen))
+
+
+class HistogramTopK(Measured):
+    def run_sample(self, remedy, width, steps):
+        return self.measure(SAMPLE, "--width", str(width), "--steps", str(steps), "--remedy", remedy)
+
+    def test_two_thirds_of_the_bytes_in_half_of_the_messages(self):
+        sick, _ = self.run_sample("none", 200, 20)
+        cured, facts = self.run_sample("histogram-topk", 200, 20)
+        self.assertEqual("topk", facts["compression"])
+        self.assertAlmostEqual(2 / 3, cured["comm.bytes_per_step"] / sick["comm.bytes_per_step"], delta=0.01)
+        self.assertEqual(sick["comm.collectives_per_step"] / 2, cured["comm.collectives_per_step"])
+        self.assertAlmostEqual(4.0, cured["compress.wire_ratio_percent"], delta=0.1)  # 2 % of the entries, 8 bytes for 4
+
+    @unittest.skipUnless(LAB, "times: make lab")
+    def test_choosing_takes_less_time(self):
+        def claim():
+            sick, _ = self.run_sample("none", 960, 40)
+            cured, _ = self.run_sample("histogram-topk", 960, 40)
+            seen = [values["compress.serial_ms"] for values in (sick, cured)]
+            return seen[1] < 0.75 * seen[0], seen
+        self.holds(claim, "compress.serial_ms of the exact and the histogram's Top-K")
+
+
+class TwoLevel(Measured):
+    """Two ranks in each of two network namespaces. The link lets bursts of 32 KiB pass at full speed."""
+
+    def run_lab(self, remedy, rate, width):
+        return self.measure(LINK, "--rate", rate, "--ranks-per-host", "2", SAMPLE, "--steps", "24", "--width", width,
+                            "--remedy", remedy)
+
+    def test_against_the_dense_job(self):
+        """0.6 MB take a ring over 10 Mbit/s 0.7 s."""
+        def claim():
+            cured, facts = self.run_lab("two-level", "10mbit", "160")
+            self.assertEqual(("quantized", "hook"), (facts["compression"], facts["compression.place"]))
+            dense, _ = self.run_lab("dense", "10mbit", "160")
+            seen = [values[name] for values in (dense, cured) for name in ("step.time_ms", "comm.exposed_ms")]
+            return seen[0] > 4 * seen[2] and seen[1] > 4 * seen[3], seen
+        self.holds(claim, "step and exposed communication: dense, two-level")
+
+    @unittest.skipUnless(LAB, "times: make lab")
+    def test_against_the_flat_compressed_job(self):
+        def claim():
+            flat, _ = self.run_lab("none", "20mbit", "320")
+            cured, _ = self.run_lab("two-level", "20mbit", "320")
+            seen = [values[name] for values in (flat, cured) for name in ("step.time_ms", "comm.exposed_ms")]
+            return seen[0] > 1.5 * seen[2] and seen[1] > 1.5 * seen[3], seen
+        self.holds(claim, "step and exposed communication: flat Top-K, two-level")
+
+
+if __name__ == "__main__":
+    unittest.main()
