@@ -112,12 +112,16 @@ void ThreadWaits::put_on(Nanoseconds at, std::int64_t tid, Thread& thread, int c
 
 void ThreadWaits::take_off(Nanoseconds at, Thread& thread, const SchedSwitch& change) {
   // Else it was on a CPU before the text began, or came to it in an event that is missing: it did not wait.
-  if (thread.state == State::running)
+  if (thread.state == State::running) {
     thread.run += at - thread.since;
-  else if (thread.state == State::unknown || (thread.runs == 0 && thread.cpu < 0))
+  } else if (thread.state == State::unknown || (thread.runs == 0 && thread.cpu < 0)) {
     ++edges_;
-  else
+  } else {
     ++thread.gaps;
+    const bool slept = thread.state != State::preempted;  // how long after its wake-up it ran is not known
+    thread.unseen += slept ? 1 : 0;
+    unseen_ += slept ? 1 : 0;
+  }
   thread.cpu = change.cpu;
   thread.overtaken = !change.from_runnable && thread.woken_running > 0 && at - thread.woken_running < kOvertakes;
   thread.woken_running = 0;

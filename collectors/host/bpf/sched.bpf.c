@@ -209,10 +209,12 @@ static __always_inline void take_off(struct task_struct* task, struct task_struc
                                      struct BpfCpu* cpu, BpfU64 now) {
   struct BpfThread* thread = thread_of(task, cpu, kBpfSwitch);
   if (!thread) return;
-  if (thread->state == kBpfRunning)
+  if (thread->state == kBpfRunning) {
     thread->run += now - thread->since;
-  else if (thread->state != kBpfUnknown && (thread->runs || thread->cpu_after))
+  } else if (thread->state != kBpfUnknown && (thread->runs || thread->cpu_after)) {
     ++thread->gaps;
+    if (thread->state != kBpfPreempted) ++thread->unseen;
+  }
   // Programs rename themselves early; later ones are seen in time.
   if (thread->runs < 64 || !(thread->runs & 63)) name_of(task, thread->name);
   thread->cpu_after = bpf_get_smp_processor_id() + 1;

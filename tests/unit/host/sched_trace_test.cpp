@@ -119,12 +119,13 @@ TEST_CASE("eBPF counts the wake-ups of a thread that sleeps so often") {
   // One more for its birth; what else wakes a thread is a page fault or a lock or two.
   CHECK(threads[0].wait.count + threads[0].wait.unseen >= kSleeps);
   CHECK(threads[0].wait.count <= kSleeps + 20);
-  // Each turn follows a wake-up or a preemption; its end may bring one or two more.
+  // Each turn follows a wake-up or a preemption; its end may bring one or two more. Begins of which no tracepoint tells
+  // (of a busy host's own tasks) are unseen after a sleep, and lost after a preemption.
   const std::int64_t seen =
       threads[0].wait.count + threads[0].preempted.count + static_cast<std::int64_t>(threads[0].wait.unseen);
-  CHECK(seen >= turns - 1);
+  CHECK(seen >= turns - 1 - kSleeps / 50);
   CHECK(seen <= turns + 3);
-  CHECK(threads[0].wait.unseen <= 0.05 * kSleeps);
+  CHECK(threads[0].wait.unseen <= 0.1 * kSleeps);
   CHECK(threads[0].wait.p50_us > 0);
   CHECK(threads[0].wait.max_us >= threads[0].wait.p99_us);
   CHECK(threads[0].longest_at > trace->windows().front().first);

@@ -133,4 +133,21 @@ TEST_CASE("quantiles of delays") {
   CHECK(wait.mean_us == doctest::Approx(50));
 }
 
+TEST_CASE("a run that ends and of which nobody told the begin is an unseen wake-up, and no delay") {
+  ThreadWaits waits;
+  waits.switched(1000, change(0, 7, kSleeps));
+  waits.switched(2000, change(7, 0, kSleeps));
+  waits.wakeup(5000, 7, "t");
+  waits.switched(9000, change(7, 0, kSleeps));  // when it came is missing
+  waits.wakeup(12000, 7, "t");
+  waits.switched(13000, change(0, 7, kSleeps));
+  waits.switched(14000, change(7, 0, kRunnable));
+  waits.switched(16000, change(7, 0, kSleeps));  // after a preemption: no wake-up
+  const ThreadWait t = of(waits, "t:7");
+  CHECK(t.count == 1);
+  CHECK(t.max_us == doctest::Approx(1));
+  CHECK(t.unseen == 1);
+  CHECK(waits.gaps() == 2);
+}
+
 }  // namespace gradsync
