@@ -141,8 +141,15 @@ class NicPressureAnalyzer final : public Analyzer {
     for (const auto& row : table.rows()) machines.insert(table.text(row, "machine"));
     const bool several = machines.size() > 1;
     for (const auto& row : table.rows()) add_rates(table, row, places, several, conclusions.metrics);
+    std::set<std::pair<std::string, std::string>>
+        stacked;  // bonds, bridges: their bytes are those of the interfaces below
+    for (const auto& row : table.rows())
+      if (!table.text(row, "lower").empty()) stacked.emplace(table.text(row, "machine"), table.text(row, "device"));
+    const auto in_sum = [&](const std::string& machine, const std::string& device) {
+      return is_loopback(device) == places.loopback() && !stacked.contains({machine, device});
+    };
     if (const auto samples = inputs.series.find("nic_samples"); samples != inputs.series.end())
-      add_bytes_per_step(SeriesTable(samples->second), all, places, several, conclusions.metrics);
+      add_bytes_per_step(SeriesTable(samples->second), all, places, several, in_sum, conclusions.metrics);
   }
 
  private:
@@ -182,8 +189,9 @@ class NicPressureAnalyzer final : public Analyzer {
 
   // The wire is what ranks of one namespace share with nobody else: its loopback where all of them are there, else all
   // other interfaces.
+  template <class InSum>
   static void add_bytes_per_step(const SeriesTable& table, const Summary& all, const Places& places, bool several,
-                                 MetricSet& metrics) {
+                                 const InSum& in_sum, MetricSet& metrics) {
     std::map<std::pair<std::string, std::string>, std::vector<Look>> devices;  // machine, device
     for (const auto& row : table.rows())
       if (const std::string machine = table.text(row, "machine"); may_be_of(places.find(machine), table, row))
@@ -199,7 +207,7 @@ class NicPressureAnalyzer final : public Analyzer {
       const auto bytes = spans.empty() ? std::nullopt : per_step(looks, spans);
       if (!bytes) continue;
       add_bytes(metrics, scope_of(machine, device, several), *bytes);
-      if (is_loopback(device) != places.loopback()) continue;
+      if (!in_sum(machine, device)) continue;
       PerStep& wire = wires[host];
       wire = {wire.rx + bytes->rx, wire.tx + bytes->tx, std::max(wire.steps, bytes->steps)};
       names[host] = machine;

@@ -197,6 +197,14 @@ void NicSampler::look(Nanoseconds at) {
   samples_ = std::move(thinned);
 }
 
+// "eth0,eth1" of a bond, a bridge or a VLAN: what passes through it passes through these as well.
+std::string NicSampler::lower_of(const std::string& device) const {
+  std::vector<std::string> lower;
+  for (const std::string& name : names_in(root_ / "sys/class/net" / device))
+    if (name.starts_with("lower_")) lower.push_back(name.substr(6));
+  return join(lower, ",");
+}
+
 Cell NicSampler::namespace_of(const std::string& device) const {
   const auto& space = seen_.at(device).space;
   return space ? Cell(static_cast<std::int64_t>(*space)) : Cell(kNaN);
@@ -205,7 +213,7 @@ Cell NicSampler::namespace_of(const std::string& device) const {
 Series NicSampler::totals() const {
   Series series{"nic", {"machine", "device", "interval_s"}, {}};
   for (const char* column : kColumns) series.columns.emplace_back(column);
-  series.columns.emplace_back("namespace");
+  series.columns.insert(series.columns.end(), {"namespace", "lower"});
   for (const auto& [device, counters] : grown_) {
     const Seen& seen = seen_.at(device);
     const double seconds = static_cast<double>(seen.last - seen.first) * 1e-9;
@@ -218,6 +226,7 @@ Series NicSampler::totals() const {
         row.emplace_back(static_cast<std::int64_t>(found->second));
     }
     row.push_back(namespace_of(device));
+    row.emplace_back(lower_of(device));
     series.rows.push_back(std::move(row));
   }
   return series;

@@ -41,6 +41,7 @@ class NicSampler {
     std::optional<std::uint64_t> space;  // network namespace
   };
   void add_namespaces(NicCounters& all);
+  std::string lower_of(const std::string& device) const;
   Cell namespace_of(const std::string& device) const;
   Series totals() const;
   Series samples() const;

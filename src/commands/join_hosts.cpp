@@ -24,6 +24,25 @@ void add_rows(const std::string& host, SeriesSet& from, Report& into) {
   }
 }
 
+// Who shares a core is told by two facts that rules test: both of the host where it is gravest.
+void keep_gravest_core(const std::vector<HostParts>& hosts, Facts& all) {
+  const HostParts* gravest = nullptr;
+  std::size_t rank = 0;
+  for (const HostParts& one : hosts) {
+    const auto kind = one.parts.facts.find("sched.same_core.kind");
+    if (kind == one.parts.facts.end()) continue;
+    const std::size_t own = kind->second == "same CPU" ? 3 : kind->second == "SMT siblings" ? 2 : 1;
+    if (own <= rank) continue;
+    rank = own;
+    gravest = &one;
+  }
+  if (gravest == nullptr) return;
+  const Facts& facts = gravest->parts.facts;
+  all["sched.same_core.kind"] = facts.at("sched.same_core.kind");
+  if (const auto who = facts.find("sched.same_core"); who != facts.end())
+    all["sched.same_core"] = gravest->host.empty() ? who->second : gravest->host + ": " + who->second;
+}
+
 Facts joined_facts(const std::vector<HostParts>& hosts) {
   Facts all;
   std::map<std::string, std::vector<std::string>> values;
@@ -42,6 +61,7 @@ Facts joined_facts(const std::vector<HostParts>& hosts) {
     for (const std::string& part : values[key]) text += (text.empty() ? "" : "; ") + part;
     value = text;
   }
+  keep_gravest_core(hosts, all);
   return all;
 }
 

@@ -15,7 +15,7 @@ struct HostParts {
 
 // Rows of series are put together in the order of `hosts`. Coverage and facts that all hosts share stand once; where
 // hosts differ, coverage says "on HOST" and a fact is "HOST: value; HOST: value". What tells of the command line and of
-// the doctor itself (facts `option.…`, `doctor.…`) is the first host's. The exit status is the first that is not 0.
+// the doctor itself (facts `option.…`, `doctor.…`) is the first host's, `sched.same_core` that of the gravest. The exit status is the first that is not 0.
 Report join_hosts(std::vector<HostParts> hosts);
 
 }  // namespace gradsync

@@ -59,6 +59,18 @@ TEST_CASE("each host's interfaces against its own ranks' steps, and all bytes ag
   CHECK(value("nic.retransmit_count", "device:b/eth0") == 30);
 }
 
+TEST_CASE("a bond is counted by the interfaces below it") {
+  Inputs inputs =
+      inputs_of({{"a", "eth0", 1, 500}, {"a", "eth1", 1, 500}, {"a", "bond0", 1, 1000}, {"b", "eth0", 2, 1000}});
+  Series& nic = inputs.series["nic"];
+  nic.columns.emplace_back("lower");
+  for (auto& row : nic.rows) row.emplace_back(std::string(std::get<std::string>(row[1]) == "bond0" ? "eth0,eth1" : ""));
+  const Conclusions found = test::analyze(rank_text(0, "a", 1) + rank_text(1, "b", 2), inputs);
+  CHECK(*found.metrics.value("nic.tx_bytes_per_step", "device:a/bond0") == doctest::Approx(1000));
+  CHECK(*found.metrics.value("nic.tx_bytes_per_step", "host:a") == doctest::Approx(1000));
+  CHECK(*found.metrics.value("nic.effective_ratio_percent", "all") == doctest::Approx(100));
+}
+
 TEST_CASE("a host that tells no bytes leaves the ratio of all open") {
   const Conclusions found =
       test::analyze(rank_text(0, "a", 1) + rank_text(1, "b", 2), inputs_of({{"a", "eth0", 1, 1100}}));

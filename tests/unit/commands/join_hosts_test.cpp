@@ -48,6 +48,15 @@ TEST_CASE("a fact of one host alone names it; tables of other columns are left o
   CHECK(all.coverage[0].reason == "that of b has other columns: another version wrote it");
 }
 
+TEST_CASE("a core that threads share: the host where it is gravest, in the words that rules know") {
+  const Report all = join_hosts(
+      {{"a", told(1, {{"sched.same_core.kind", "none"}}, {})},
+       {"b", told(2, {{"sched.same_core.kind", "same CPU"}, {"sched.same_core", "CPU 3: x, y"}}, {})},
+       {"c", told(3, {{"sched.same_core.kind", "SMT siblings"}, {"sched.same_core", "CPU 1,5: x, y"}}, {})}});
+  CHECK(all.facts.at("sched.same_core.kind") == "same CPU");
+  CHECK(all.facts.at("sched.same_core") == "b: CPU 3: x, y");
+}
+
 TEST_CASE("one host is as it was, none is empty") {
   const Report one = join_hosts({{"", told(1, {{"x", "1"}}, {entry("scheduler", "why")})}});
   CHECK(one.facts.at("x") == "1");

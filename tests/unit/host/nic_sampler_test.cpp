@@ -62,6 +62,20 @@ TEST_CASE("differences of interfaces, RDMA ports and TCP; words of a port become
   CHECK(parts.series.at("nic_samples").rows.size() == 4);  // two devices at two looks
 }
 
+TEST_CASE("a bond tells the interfaces below it") {
+  const test::Tree tree;
+  NicSampler sampler(tree.root());
+  for (const char* count : {"10", "20"}) {
+    tree.put("sys/class/net/bond0/statistics/rx_bytes", count);
+    sampler.look(std::stoi(count) * kSecond);
+  }
+  tree.link("sys/class/net/bond0/lower_eth1", "../eth1");
+  tree.link("sys/class/net/bond0/lower_eth0", "../eth0");
+  RecordingParts parts;
+  sampler.add_parts(parts);
+  CHECK(std::get<std::string>(parts.series.at("nic").rows.at(0).back()) == "eth0,eth1");
+}
+
 TEST_CASE("a counter that falls is not a difference; a device that appears counts from there") {
   const test::Tree tree;
   NicSampler sampler(tree.root());
@@ -127,6 +141,7 @@ TEST_CASE("many looks are thinned, the first and the last stay; no counters are 
   }
   RecordingParts parts;
   sampler.add_parts(parts);
+  CHECK(std::get<std::string>(parts.series.at("nic").rows[0].back()).empty());
   const Series& samples = parts.series.at("nic_samples");
   CHECK(samples.rows.size() < 601);
   CHECK(std::get<std::int64_t>(samples.rows.front()[2]) == kSecond);
