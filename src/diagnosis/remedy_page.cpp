@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "src/diagnosis/toml_text.h"
-
 namespace gradsync {
 
 std::string RemedyPage::whatif_name() const {
@@ -13,7 +11,7 @@ std::string RemedyPage::whatif_name() const {
 }
 
 Result<RemedyPage> parse_remedy(const RuleFile& file) {
-  Result<TomlNode> root = parse_toml(file.text, file.name);
+  const Result<TomlNode> root = tree_of(file);
   if (!root) return root.error();
   TableReader reader(*root, file.name);
   RemedyPage page;

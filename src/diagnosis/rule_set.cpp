@@ -64,11 +64,6 @@ Result<void> add_rule(RuleSet& rules, std::set<std::string>& ids_of_layer, const
   return {};
 }
 
-Result<TomlNode> tree_of(const RuleFile& file) {
-  if (auto parsed = read_toml_tree(file.tree)) return std::move(*parsed);
-  return parse_toml(file.text, file.name);
-}
-
 Result<void> add_file(RuleSet& rules, std::set<std::string>& ids_of_layer, const RuleFile& file) {
   auto root = tree_of(file);
   if (!root) return root.error();
@@ -105,6 +100,11 @@ Result<void> check_explains(const RuleSet& rules) {
 }
 
 }  // namespace
+
+Result<TomlNode> tree_of(const RuleFile& file) {
+  if (auto parsed = read_toml_tree(file.tree)) return std::move(*parsed);
+  return parse_toml(file.text, file.name);
+}
 
 const Rule* RuleSet::find(std::string_view id) const {
   const auto found = std::find_if(rules.begin(), rules.end(), [&](const Rule& rule) { return rule.id == id; });

@@ -8,6 +8,7 @@
 
 #include "src/base/result.h"
 #include "src/diagnosis/rule.h"
+#include "src/diagnosis/toml_tree.h"
 
 namespace gradsync {
 
@@ -16,6 +17,9 @@ struct RuleFile {
   std::string text;
   std::string tree{};  // the text parsed (toml_text.h); empty: not yet
 };
+
+// The file's tree: as it was parsed while the program was built, else parsed now.
+Result<TomlNode> tree_of(const RuleFile& file);
 
 // rules/*.toml as they were when the program was built, by name, parsed.
 const std::vector<RuleFile>& builtin_rule_files();

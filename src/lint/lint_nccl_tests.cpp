@@ -18,6 +18,12 @@ bool is_test(std::string_view word) {
   return program.ends_with("_perf") || program.ends_with("_perf_mpi");
 }
 
+// Nothing for "$RANKS".
+std::optional<int> whole_number(const std::string& text) {
+  if (text.empty() || text.size() > 9 || text.find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
+  return std::atoi(text.c_str());
+}
+
 struct Line {
   OptionTable table;
   std::vector<ShellCommand> commands;
@@ -35,9 +41,7 @@ struct Line {
   }
   std::optional<int> number(std::string_view name, int otherwise) const {
     const std::string* value = value_of(name);
-    if (value == nullptr) return otherwise;
-    if (value->find_first_not_of("0123456789") != std::string::npos || value->empty()) return std::nullopt;
-    return std::atoi(value->c_str());
+    return value == nullptr ? otherwise : whole_number(*value);
   }
 };
 
@@ -49,9 +53,9 @@ std::optional<int> processes(const std::vector<std::string>& before) {
     launched |=
         std::find(std::begin(kLaunchers), std::end(kLaunchers), program_name(before[i])) != std::end(kLaunchers);
     for (const std::string_view name : {"-np", "-n", "--np", "-c", "--ntasks"}) {
-      if (name == "-c" && launched && program_name(before[0]) == "srun") continue;  // CPUs for each task there
-      if (before[i] == name && i + 1 < before.size()) return std::max(0, std::atoi(before[i + 1].c_str()));
-      if (before[i].starts_with(std::string(name) + "=")) return std::atoi(before[i].c_str() + name.size() + 1);
+      if (name == "-c" && program_name(before[0]) == "srun") continue;  // CPUs for each task there
+      if (before[i] == name && i + 1 < before.size()) return whole_number(before[i + 1]);
+      if (before[i].starts_with(std::string(name) + "=")) return whole_number(before[i].substr(name.size() + 1));
     }
   }
   return launched ? std::nullopt : std::optional(1);

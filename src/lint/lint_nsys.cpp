@@ -161,7 +161,8 @@ CommandLint lint_ncu(CommandLint lint, const ShellCommand& command) {
     if (!long_form && !(two_words && i + 1 < words.size())) continue;
     filtered = true;
     std::string& word = long_form ? words[i] : words[i + 1];
-    if (word.find("nccl") == std::string::npos && word.find("Nccl") == std::string::npos) continue;
+    const bool names = word.find("nccl") != std::string::npos && word.find("(?!") == std::string::npos;
+    if (!names) continue;
     lint.findings.push_back({Severity::error, long_form ? word : words[i] + " " + word, kWhy,
                              std::string("the kernels of the compression: -k '") + kKernels + "'"});
     word = std::string(long_form ? "--kernel-name=" : "") + kKernels;

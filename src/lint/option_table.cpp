@@ -6,7 +6,6 @@
 #include <cctype>
 #include <numeric>
 
-#include "src/diagnosis/toml_text.h"
 #include "src/diagnosis/toml_tree.h"
 
 namespace gradsync {
@@ -119,23 +118,21 @@ const KnownMistake* OptionTable::mistake(std::string_view option, std::string_vi
 std::optional<std::string> OptionTable::nearest(std::string_view spelt) const {
   std::optional<std::string> best;
   std::size_t least = spelt.size() / 3 + 1;
-  for (const KnownOption& option : options)
-    for (const std::string* known = &option.name; known != nullptr;) {
-      const std::size_t changes = changes_between(spelt, *known);
-      if (changes < least && known->size() > 2) {
-        least = changes;
-        best = *known;
-      }
-      const auto next = known == &option.name ? option.spelt.begin()
-                                              : std::find(option.spelt.begin(), option.spelt.end(), *known) + 1;
-      known = next == option.spelt.end() ? nullptr : &*next;
-    }
+  const auto consider = [&](const std::string& known) {
+    const std::size_t changes = changes_between(spelt, known);
+    if (changes >= least || known.size() <= 2) return;  // every short option is near every other
+    least = changes;
+    best = known;
+  };
+  for (const KnownOption& option : options) {
+    consider(option.name);
+    for (const std::string& other : option.spelt) consider(other);
+  }
   return best;
 }
 
 Result<OptionTable> parse_option_table(const RuleFile& file) {
-  Result<TomlNode> root = parse_toml(file.text, file.name);
-  if (auto parsed = read_toml_tree(file.tree)) root = std::move(*parsed);
+  const Result<TomlNode> root = tree_of(file);
   if (!root) return root.error();
   TableReader reader(*root, file.name);
   OptionTable table;

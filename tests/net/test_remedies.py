@@ -31,7 +31,7 @@ class Measured(doctor.TestCase):
             self.skipTest("needs PyTorch with gloo")
 
     def measure(self, *command):
-        """The doctor's numbers of all ranks, and its facts."""
+        """The doctor's numbers of all ranks, and its report."""
         report_file = self.folder / "report.json"
         done = subprocess.run([doctor.PROGRAM, "run", "-q", "--deep", "off", "-o", str(self.folder / "recording"), "--json",
                                report_file, "--", PYTHON, *command], env=self.environment(), stdout=subprocess.PIPE,
@@ -45,7 +45,7 @@ class Measured(doctor.TestCase):
         if LAB:
             row = ["%s %.2f" % (name, values[name]["value"]) for name in SHOWN if name in values]
             print(" ".join(command[command.index(SAMPLE) + 1:]), "(n %d):" % values["step.time_ms"]["n"], ", ".join(row), flush=True)
-        return {name: metric["value"] for name, metric in values.items()}, report["facts"]
+        return {name: metric["value"] for name, metric in values.items()}, report
 
     def holds(self, claim, what):
         for attempt in range(ATTEMPTS):
@@ -61,8 +61,8 @@ class HistogramTopK(Measured):
 
     def test_two_thirds_of_the_bytes_in_half_of_the_messages(self):
         sick, _ = self.run_sample("none", 200, 20)
-        cured, facts = self.run_sample("histogram-topk", 200, 20)
-        self.assertEqual("topk", facts["compression"])
+        cured, report = self.run_sample("histogram-topk", 200, 20)
+        self.assertEqual("topk", report["facts"]["compression"])
         self.assertAlmostEqual(2 / 3, cured["comm.bytes_per_step"] / sick["comm.bytes_per_step"], delta=0.01)
         self.assertEqual(sick["comm.collectives_per_step"] / 2, cured["comm.collectives_per_step"])
         self.assertAlmostEqual(4.0, cured["compress.wire_ratio_percent"], delta=0.1)  # 2 % of the entries, 8 bytes for 4
@@ -81,14 +81,16 @@ class TwoLevel(Measured):
     """Two ranks in each of two network namespaces. The link lets bursts of 32 KiB pass at full speed."""
 
     def run_lab(self, remedy, rate, width):
-        return self.measure(LINK, "--rate", rate, "--ranks-per-host", "2", SAMPLE, "--steps", "24", "--width", width,
+        return self.measure(LINK, "--rate", rate, "--ranks-per-host", "2", "--host-names", SAMPLE, "--steps", "24", "--width", width,
                             "--remedy", remedy)
 
     def test_against_the_dense_job(self):
         """0.6 MB take a ring over 10 Mbit/s 0.7 s."""
         def claim():
-            cured, facts = self.run_lab("two-level", "10mbit", "160")
-            self.assertEqual(("quantized", "hook"), (facts["compression"], facts["compression.place"]))
+            cured, report = self.run_lab("two-level", "10mbit", "160")
+            self.assertEqual((["gsdhost0", "gsdhost1"], 4), (report["run"]["hosts"], report["run"]["ranks"]))
+            self.assertEqual(("quantized", "hook"),
+                             (report["facts"]["compression"], report["facts"]["compression.place"]))
             dense, _ = self.run_lab("dense", "10mbit", "160")
             seen = [values[name] for values in (dense, cured) for name in ("step.time_ms", "comm.exposed_ms")]
             return seen[0] > 4 * seen[2] and seen[1] > 4 * seen[3], seen

@@ -2,6 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <random>
+
+#include "src/lint/command_lint.h"
+
 namespace gradsync {
 namespace {
 
@@ -66,6 +70,23 @@ TEST_CASE("a quote that is not closed is an error, and nothing at all is nothing
   CHECK(split("").empty());
   CHECK(split(" ;; \n").empty());
   CHECK(split(std::string(100000, 'x'))[0].words[0].size() == 100000);
+}
+
+TEST_CASE("whatever is typed, it is split and judged, or refused") {
+  const std::vector<std::string> pieces{
+      "nsys", " profile", " -t",  "=",        "'",    "\"",    "\\",  "$(",   "`",     ">",
+      "2>&1", "&",        "|",    ";",        "\n",   "#",     " --", "cuda", ",",     " -g",
+      " 1",   " ",        "\xff", "for s in", " do ", "_perf", " -b", "9",    " perf", " sched latency",
+      " ncu", " -k"};
+  std::mt19937 random(1);
+  int judged = 0;
+  for (int i = 0; i < 3000; ++i) {
+    std::string text;
+    for (std::size_t n = random() % 24; n > 0; --n) text += pieces[random() % pieces.size()];
+    for (const auto lint : {lint_nsys, lint_nccl_tests, lint_perf})
+      if (const auto found = lint(text)) judged += findings_of(*found).empty() ? 0 : 1;
+  }
+  CHECK(judged > 200);
 }
 
 TEST_CASE("words are quoted as far as a shell needs it") {
