@@ -27,6 +27,7 @@ class GraphRows {
     double first_ns = 0, second_ns = 0, p = 1;
   };
   static Drift drift_of(const std::vector<const Seen*>& in_order);
+  static Drift trim(std::vector<const Seen*>& in_order);
   void write_part(std::int64_t part, const std::vector<const Seen*>& by_length, std::size_t counted, std::size_t alike,
                   const Drift& drift, Summary& summary) const;
   void write_graph(std::int64_t sample, const StepGraph& graph, Summary& summary) const;
@@ -66,7 +67,7 @@ struct RankGraphs {
 std::vector<RankGraphs> read_graphs(const Summary& summary);
 
 // Why what one half of the steps of one of `ranks` ranks gives does not stand for the other; empty where it does: no drift
-// of more than 10 % that a rank test is sure of (p < 0.01); the step within 5 %, each class within 10 % of itself or 2 % of
+// of more than 10 % that a rank test is sure of (p < 0.01), nor in the later half of the steps; the step within 5 %, each class within 10 % of itself or 2 % of
 // the step, or both within what chance explains (the standard errors of the halves' difference that the largest of all
 // comparisons, each class of each rank, exceeds in one of twenty jobs), but never more than 10 % of the step.
 std::string why_not_alike(const RankGraphs& rank, std::size_t ranks);

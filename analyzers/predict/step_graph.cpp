@@ -24,13 +24,21 @@ class Replay {
     }
     result_.step_ns = clock_;
     result_.classes[static_cast<std::size_t>(StepClass::comm)] += result_.blocked_ns;
-    for (const auto& [from, to] : flights_)
-      for (const auto& [begin, end] : busy_)
-        result_.overlapped_ns += std::max(0.0, std::min(to, end) - std::max(from, begin));
+    for (const auto& flight : flights_) result_.overlapped_ns += overlap_of(flight);
     return result_;
   }
 
  private:
+  // Stages follow each other, so that those beside an exchange are neighbours.
+  double overlap_of(const std::pair<double, double>& flight) const {
+    double ns = 0;
+    auto stage = std::upper_bound(busy_.begin(), busy_.end(), flight.first,
+                                  [](double from, const auto& busy) { return from < busy.second; });
+    for (; stage != busy_.end() && stage->first < flight.second; ++stage)
+      ns += std::min(flight.second, stage->second) - std::max(flight.first, stage->first);
+    return ns;
+  }
+
   void issue(std::size_t index) {
     const Exchange& exchange = graph_.exchanges[index];
     double& free = free_[exchange.group];

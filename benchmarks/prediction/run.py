@@ -96,10 +96,10 @@ def fabric(case):
     """The report of a sweep of the case's network, made once."""
     report = FOLDER / f"fabric-{network(case)}.json"
     if not report.exists():
-        sweep = [DOCTOR, "sweep", "-q", "--no-save", "--backend", "gloo", "--max", "16M", "--json", report, "--max-time", "30s",
+        sweep = [DOCTOR, "sweep", "-q", "--no-save", "--backend", "gloo", "--max", "8M", "--json", report, "--max-time", "60s",
                  "--op", "all_reduce,all_gather"]
-        # a shaped link lets a burst pass at once: smaller messages say nothing of its rate
-        call(case, launched(case, [*sweep, "--min", "64K"]) if "rate" in case else [*sweep, "--ranks", ranks_of(case)])
+        # the lab's link lets 256 KB pass at once: messages that are not much larger say nothing of its rate
+        call(case, launched(case, [*sweep, "--min", "1M"]) if "rate" in case else [*sweep, "--ranks", ranks_of(case)])
     return report
 
 

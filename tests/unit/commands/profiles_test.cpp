@@ -217,6 +217,31 @@ TEST_CASE("a recording carries what may be used, and the report says which was")
   CHECK(about_profile(unasked) == nullptr);
 }
 
+TEST_CASE("ranks that name their interface get the profile of that one, however new another is") {
+  const State state;
+  Profile loopback = two_ranks(kNoon + 3600), link = two_ranks();
+  loopback.interface_name = "lo";
+  link.interface_name = "eth1";
+  REQUIRE(save_profile(loopback));
+  REQUIRE(save_profile(link));
+  const fs::path recording = state.folder() / "recording";
+  REQUIRE(make_recording_folder(recording));
+  std::vector<Coverage> coverage;
+  keep_profiles(recording, {}, {"node1"}, coverage);
+  const auto chosen = [&](const std::string& interface_name) {
+    std::vector<RankTimeline> ranks = job("node1", "gloo");
+    for (RankTimeline& rank : ranks)
+      if (!interface_name.empty()) rank.facts["gloo.interface"] = interface_name;
+    Inputs inputs;
+    choose_profiles(recording, ranks, inputs);
+    return inputs.fabric ? inputs.facts.at("fabric.profile") : "none";
+  };
+  CHECK(chosen("eth1").find("over eth1") != std::string::npos);
+  CHECK(chosen("lo").find("over lo") != std::string::npos);
+  CHECK(chosen("").find("over lo") != std::string::npos);  // nothing is known: the newest
+  CHECK(chosen("eth2") == "none");
+}
+
 TEST_CASE("a named profile is used whatever it was measured on, and what does not fit is said") {
   const State state;
   const fs::path recording = state.folder() / "recording";
