@@ -1,5 +1,6 @@
 #include "collectors/attach/attach.h"
 #include "collectors/attach/nccl_attach.h"
+#include "collectors/attach/nvidia_driver.h"
 #include "src/base/environment.h"
 
 namespace gradsync {
@@ -26,6 +27,7 @@ class NcclCallsAttach final : public Collector {
       coverage.reason = "without sizes: " + needed + "; " + broken;
       coverage.hint = "install again with `make install`";
     }
+    note_missing_driver(coverage);
     return {coverage};
   }
 
