@@ -1,12 +1,12 @@
 #include "collectors/attach/cupti_attach.h"
 
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include <array>
 #include <charconv>
 
 #include "collectors/attach/attach.h"
+#include "collectors/attach/nvidia_driver.h"
 #include "src/base/file.h"
 #include "src/base/text.h"
 
@@ -18,18 +18,8 @@ constexpr std::array kProfilers{"nsys",           "nsys-launcher",  "ncu", "nv-n
                                 "cuda-gdbserver", "compute-sanitiz"};  // the kernel keeps 15 characters
 constexpr const char* kWhat =
     "kernels with what launched them and their theoretical occupancy, copies, memsets, launching and waiting calls, "
-    "synchronisations and CUDA graphs, of 10 steps from step 10, 100 and 1000";
-
-// In the driver's own words; 0 = there is none that answers. Starts nothing on the device.
-int driver_version() {
-  void* driver = ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
-  if (driver == nullptr) return 0;
-  int version = 0;
-  const auto get = reinterpret_cast<int (*)(int*)>(::dlsym(driver, "cuDriverGetVersion"));
-  if (get == nullptr || get(&version) != 0) version = 0;
-  ::dlclose(driver);
-  return version;
-}
+    "synchronisations and CUDA graphs, of 10 steps from step 10, 100 and 1000 (all with --steps all), through the "
+    "libcupti that the job has loaded, else the one beside its CUDA runtime (11.8 to 13.x)";
 
 class CuptiAttach final : public Collector {
  public:
@@ -37,12 +27,12 @@ class CuptiAttach final : public Collector {
 
   std::vector<Coverage> probe(const CollectorContext&) const override {
     Coverage coverage{name(), "", CoverageState::collected, "", "", 0};
-    const int driver = driver_version();
+    const int driver = nvidia_driver_version();
     if (driver == 0) {
       coverage.state = CoverageState::unavailable;
       coverage.reason =
           std::string("no NVIDIA driver here (libcuda.so.1); with one, run --deep cupti records ") + kWhat;
-      coverage.hint = "gradsync-doctor run --deep cupti -- CMD, on a machine with a GPU";
+      coverage.hint = kDriverHint;
       return {coverage};
     }
     coverage.reason = "with run --deep cupti: " + std::string(kWhat) + "; driver for CUDA " +

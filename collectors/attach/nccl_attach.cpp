@@ -58,12 +58,14 @@ Result<NcclWishes> nccl_wishes(const std::string& option) {
     const std::string word = option.substr(start, end - start);
     if (word == "calls")
       wishes.calls = true;
+    else if (word == "times")
+      wishes.times = wishes.calls = true;
     else if (word == "kernels")
       wishes.kernels = true;
     else if (word == "proxy")
       wishes.proxy = true;
     else
-      return Error{"--nccl", option, "neither auto nor off nor a list of calls, kernels and proxy",
+      return Error{"--nccl", option, "neither auto nor off nor a list of calls, times, kernels and proxy",
                    "--nccl calls,kernels"};
     start = end + 1;
   }

@@ -8,10 +8,11 @@
 
 namespace gradsync {
 
-// --nccl: `auto`, `off`, or a comma list of `calls`, `kernels`, `proxy`.
+// --nccl: `auto`, `off`, or a comma list of `calls`, `times`, `kernels`, `proxy`.
 struct NcclWishes {
   bool off = false;
   bool calls = false;    // wrappers, whether needed or not
+  bool times = false;    // CUDA events around them; needs the wrappers
   bool kernels = false;  // the plug-in's events of kernel channels
   bool proxy = false;    // and of the proxy thread
 };

@@ -1,5 +1,6 @@
 #include "collectors/attach/attach.h"
 #include "collectors/attach/nccl_attach.h"
+#include "collectors/attach/nvidia_driver.h"
 #include "src/base/environment.h"
 
 namespace gradsync {
@@ -26,6 +27,7 @@ class NcclCallsAttach final : public Collector {
       coverage.reason = "without sizes: " + needed + "; " + broken;
       coverage.hint = "install again with `make install`";
     }
+    note_missing_driver(coverage);
     return {coverage};
   }
 
@@ -33,12 +35,17 @@ class NcclCallsAttach final : public Collector {
     const Result<NcclWishes> wishes = nccl_wishes(context);
     if (!wishes) return wishes.error();
     if (wishes->off) return {};
-    why_ = wishes->calls ? "--nccl calls" : why_ranges_lack_sizes(context, environment);
+    why_ = wishes->times   ? "--nccl times"
+           : wishes->calls ? "--nccl calls"
+                           : why_ranges_lack_sizes(context, environment);
     if (why_.empty()) return {};
     if (const std::string broken = why_not_preloadable(context); !broken.empty())
       return Error{"cannot preload", context.library.string(), broken, "install again with `make install`"};
     const std::string before = environment[kVariable];
     environment[kVariable] = context.library.string() + (before.empty() ? "" : ":" + before);
+    std::string& events = environment["GSD_NCCL_EVENTS"];  // the plug-in's are in it
+    if (wishes->times) events += events.empty() ? "times" : ",times";
+    if (events.empty()) environment.erase("GSD_NCCL_EVENTS");
     return {};
   }
 

@@ -2,6 +2,7 @@
 
 #include "collectors/attach/attach.h"
 #include "collectors/attach/nccl_attach.h"
+#include "collectors/attach/nvidia_driver.h"
 #include "src/base/environment.h"
 
 namespace gradsync {
@@ -41,7 +42,9 @@ class NcclPluginAttach final : public Collector {
   // NCCL ignores a plug-in that does not load: so the launcher tries it.
   std::vector<Coverage> probe(const CollectorContext& context) const override {
     Coverage coverage{name(), "", CoverageState::collected, "", "", 0};
-    coverage.reason = "algorithm, protocol and channels of each collective (NCCL 2.23 and later)";
+    coverage.reason =
+        "algorithm, protocol and channels of each collective (NCCL 2.23 and later); --nccl kernels adds device times "
+        "(2.27 and later), --nccl proxy the network's operations";
     const std::string broken = why_broken(context);
     const Neighbour there = neighbour(context, own_environment());
     if (!broken.empty() || !there.yields.empty()) {
@@ -51,6 +54,7 @@ class NcclPluginAttach final : public Collector {
     } else if (!there.chain_to.empty()) {
       coverage.reason += ", beside " + there.chain_to;
     }
+    note_missing_driver(coverage);
     return {coverage};
   }
 

@@ -15,12 +15,18 @@ namespace gradsync {
 namespace {
 
 constexpr const char* kHint =
-    "install NVIDIA's driver, or, in a container, start it with the GPUs and the capability "
-    "utility (NVIDIA_DRIVER_CAPABILITIES)";
+    "install NVIDIA's driver (nvidia-smi then lists the GPUs); in a container start it with the GPUs (docker run "
+    "--gpus "
+    "all) and the capability utility (NVIDIA_DRIVER_CAPABILITIES)";
 constexpr const char *kForeign = "the files are of another machine", *kNoGpu = "the driver knows of no GPU";
 constexpr Nanoseconds kFirstPause = 300'000'000;  // a job of less than a second is seen as well
 // A look asks some twenty things of each GPU, which costs more than reading /proc.
 constexpr double kMostShare = 0.002;
+
+constexpr const char* kWhat =
+    "once a second through NVML: clocks and what holds them down, power, heat, PCIe and NVLink, memory and its errors, "
+    "Xid "
+    "events, processes of other jobs";
 
 // MPS serves the job's own kernels from a process of another parent.
 bool serves_others(const std::string& process) { return process.starts_with("nvidia-cuda-mps"); }
@@ -41,8 +47,10 @@ class GpuCollector final : public Collector {
     Coverage coverage{name(), "NVML", CoverageState::collected, "", "", 0};
     if (const Result<void> possible = look_here(context); !possible) {
       coverage.state = CoverageState::unavailable;
-      coverage.reason = possible.error().why;
+      coverage.reason = std::string(possible.error().why) + "; with it, run records " + kWhat;
       coverage.hint = possible.error().hint;
+    } else {
+      coverage.reason = kWhat;
     }
     return {coverage};
   }

@@ -118,7 +118,13 @@ class TopologyCollector final : public Collector {
  public:
   std::string name() const override { return "topology"; }
   std::vector<Coverage> probe(const CollectorContext&) const override {
-    return {{name(), "", CoverageState::collected, "", "", 0}};
+    Coverage coverage{name(), "", CoverageState::collected, "", "", 0};
+    if (const auto gpus = read_nvml(); !gpus) {
+      coverage.reason =
+          "devices, links and NUMA nodes of /sys, without models and NVLinks of GPUs: " + gpus.error().why;
+      coverage.hint = std::string("with NVIDIA's driver (") + kNvmlLibrary + ") these are told, too";
+    }
+    return {coverage};
   }
   Result<void> start(const CollectorContext& context, Environment&) override {
     roots_ = roots_of(context);

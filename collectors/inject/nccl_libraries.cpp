@@ -27,7 +27,9 @@ constexpr const char* kSymbols[] = {"ncclAllReduce",
                                     "ncclCommInitRankScalable",
                                     "ncclCommSplit",
                                     "ncclCommDestroy",
-                                    "ncclCommAbort"};
+                                    "ncclCommAbort",
+                                    "ncclGroupStart",
+                                    "ncclGroupEnd"};
 static_assert(sizeof kSymbols / sizeof kSymbols[0] == static_cast<size_t>(NcclFunction::count));
 
 nvtx::SideMap<4096> g_found;  // place that calls and function → address

@@ -24,6 +24,8 @@ enum class NcclFunction : uint8_t {
   split,
   destroy,
   abort,
+  group_start,
+  group_end,
   count
 };
 const char* symbol_of(NcclFunction function);

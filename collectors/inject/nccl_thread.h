@@ -23,11 +23,20 @@ struct KnownCommunicator {
   uint32_t* calls;  // counts them; null when it has no label
 };
 
+// Of the group that the thread has open: NCCL launches at its end.
+struct OpenGroup {
+  uint32_t depth, calls;
+  uint32_t pair;  // of nccl_timing.h, around the first call; 0 = not timed
+  Stream stream;
+  uint64_t event;
+};
+
 struct NcclThread {
   OpenCall open;
   uint32_t depth;  // of wrappers: ncclBcast calls ncclBroadcast, only the job's own call is an event
   spool::Lane* lane;
   KnownCommunicator last;
+  OpenGroup group;
 };
 extern __thread NcclThread t_nccl __attribute__((visibility("hidden")));
 

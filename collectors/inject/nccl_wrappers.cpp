@@ -5,6 +5,7 @@
 #include "collectors/inject/nccl_labels.h"
 #include "collectors/inject/nccl_libraries.h"
 #include "collectors/inject/nccl_thread.h"
+#include "collectors/inject/nccl_timing.h"
 #include "src/spool_writer/write_event.h"
 
 namespace gradsync::inject {
@@ -41,6 +42,7 @@ struct Arguments {
   int type;
   int reduction;
   Comm comm;
+  Stream stream;
 };
 
 const KnownCommunicator& known(NcclThread& thread, Comm comm) {
@@ -64,10 +66,12 @@ class Call {
     --thread_.depth;
     if (event_ == spool::kNoEvent) return;
     thread_.open = {};
+    finish_timing();
     spool::end_event(event_);
   }
 
-  int returned(Result result) const {
+  int returned(Result result) {
+    launched_ = result == kSuccess;
     if (result != kSuccess && result != kInProgress && event_ != spool::kNoEvent)
       gsd_attr_int(event_, key(&g_keys.result, "result"), result);
     return result;
@@ -100,11 +104,37 @@ class Call {
           return spool::Span{spool::now(), 0};
         },
         attributes, count);
-    if (event_ != spool::kNoEvent) thread_.open = {event_, remember_issued({event_, bytes, 0, name}), name};
+    if (event_ == spool::kNoEvent) return;
+    thread_.open = {event_, remember_issued({event_, bytes, 0, name}), name};
+    stream_ = given.stream;
+    if (times_are_wanted()) begin_timing();
+  }
+
+  // In a group the first call's pair is closed by ncclGroupEnd.
+  void begin_timing() {
+    OpenGroup& group = thread_.group;
+    if (group.depth == 0) {
+      pair_ = start_timing(stream_);
+    } else if (group.calls++ == 0) {
+      group.pair = start_timing(stream_);
+      group.stream = stream_;
+      group.event = event_;
+    }
+  }
+
+  void finish_timing() {
+    if (pair_ == 0) return;
+    if (launched_)
+      end_timing(pair_, stream_, event_);
+    else
+      drop_timing(pair_);
   }
 
   NcclThread& thread_;
   uint64_t event_ = spool::kNoEvent;
+  Stream stream_ = nullptr;
+  uint32_t pair_ = 0;
+  bool launched_ = false;
 };
 
 // Calls about communicators are no events; only the outermost one names what it made.
@@ -120,6 +150,16 @@ class Nested {
   NcclThread& thread_;
   bool outermost_;
 };
+
+void end_group(NcclThread& thread, Result result) {
+  OpenGroup& group = thread.group;
+  if (group.depth == 0 || --group.depth != 0) return;
+  if (group.calls == 1 && result == kSuccess)
+    end_timing(group.pair, group.stream, group.event);
+  else
+    drop_timing(group.pair);
+  group = {};
+}
 
 template <typename... Arguments>
 Result pass(NcclFunction function, const void* caller, Arguments... arguments) {
@@ -137,59 +177,59 @@ using namespace gradsync::inject;
 extern "C" {
 
 int ncclAllReduce(const void* send, void* receive, size_t count, int type, int operation, Comm comm, Stream stream) {
-  const Call call({NcclFunction::all_reduce, count, type, operation, comm});
+  Call call({NcclFunction::all_reduce, count, type, operation, comm, stream});
   return call.returned(pass(NcclFunction::all_reduce, CALLER, send, receive, count, type, operation, comm, stream));
 }
 
 int ncclAllGather(const void* send, void* receive, size_t count, int type, Comm comm, Stream stream) {
-  const Call call({NcclFunction::all_gather, count, type, kNoReduction, comm});
+  Call call({NcclFunction::all_gather, count, type, kNoReduction, comm, stream});
   return call.returned(pass(NcclFunction::all_gather, CALLER, send, receive, count, type, comm, stream));
 }
 
 int ncclReduceScatter(const void* send, void* receive, size_t count, int type, int operation, Comm comm,
                       Stream stream) {
-  const Call call({NcclFunction::reduce_scatter, count, type, operation, comm});
+  Call call({NcclFunction::reduce_scatter, count, type, operation, comm, stream});
   return call.returned(pass(NcclFunction::reduce_scatter, CALLER, send, receive, count, type, operation, comm, stream));
 }
 
 int ncclBroadcast(const void* send, void* receive, size_t count, int type, int root, Comm comm, Stream stream) {
-  const Call call({NcclFunction::broadcast, count, type, kNoReduction, comm});
+  Call call({NcclFunction::broadcast, count, type, kNoReduction, comm, stream});
   return call.returned(pass(NcclFunction::broadcast, CALLER, send, receive, count, type, root, comm, stream));
 }
 
 int ncclBcast(void* buffer, size_t count, int type, int root, Comm comm, Stream stream) {
-  const Call call({NcclFunction::bcast, count, type, kNoReduction, comm});
+  Call call({NcclFunction::bcast, count, type, kNoReduction, comm, stream});
   return call.returned(pass(NcclFunction::bcast, CALLER, buffer, count, type, root, comm, stream));
 }
 
 int ncclReduce(const void* send, void* receive, size_t count, int type, int operation, int root, Comm comm,
                Stream stream) {
-  const Call call({NcclFunction::reduce, count, type, operation, comm});
+  Call call({NcclFunction::reduce, count, type, operation, comm, stream});
   return call.returned(pass(NcclFunction::reduce, CALLER, send, receive, count, type, operation, root, comm, stream));
 }
 
 int ncclAlltoAll(const void* send, void* receive, size_t count, int type, Comm comm, Stream stream) {
-  const Call call({NcclFunction::all_to_all, count, type, kNoReduction, comm});
+  Call call({NcclFunction::all_to_all, count, type, kNoReduction, comm, stream});
   return call.returned(pass(NcclFunction::all_to_all, CALLER, send, receive, count, type, comm, stream));
 }
 
 int ncclGather(const void* send, void* receive, size_t count, int type, int root, Comm comm, Stream stream) {
-  const Call call({NcclFunction::gather, count, type, kNoReduction, comm});
+  Call call({NcclFunction::gather, count, type, kNoReduction, comm, stream});
   return call.returned(pass(NcclFunction::gather, CALLER, send, receive, count, type, root, comm, stream));
 }
 
 int ncclScatter(const void* send, void* receive, size_t count, int type, int root, Comm comm, Stream stream) {
-  const Call call({NcclFunction::scatter, count, type, kNoReduction, comm});
+  Call call({NcclFunction::scatter, count, type, kNoReduction, comm, stream});
   return call.returned(pass(NcclFunction::scatter, CALLER, send, receive, count, type, root, comm, stream));
 }
 
 int ncclSend(const void* send, size_t count, int type, int peer, Comm comm, Stream stream) {
-  const Call call({NcclFunction::send, count, type, kNoReduction, comm});
+  Call call({NcclFunction::send, count, type, kNoReduction, comm, stream});
   return call.returned(pass(NcclFunction::send, CALLER, send, count, type, peer, comm, stream));
 }
 
 int ncclRecv(void* receive, size_t count, int type, int peer, Comm comm, Stream stream) {
-  const Call call({NcclFunction::receive, count, type, kNoReduction, comm});
+  Call call({NcclFunction::receive, count, type, kNoReduction, comm, stream});
   return call.returned(pass(NcclFunction::receive, CALLER, receive, count, type, peer, comm, stream));
 }
 
@@ -232,5 +272,18 @@ int ncclCommAbort(Comm comm) {
   const Nested call;
   if (call.outermost()) forget_label(comm);
   return pass(NcclFunction::abort, CALLER, comm);
+}
+
+int ncclGroupStart() {
+  const Nested call;
+  if (call.outermost()) ++t_nccl.group.depth;
+  return pass(NcclFunction::group_start, CALLER);
+}
+
+int ncclGroupEnd() {
+  const Nested call;
+  const Result result = pass(NcclFunction::group_end, CALLER);
+  if (call.outermost()) end_group(t_nccl, result);
+  return result;
 }
 }

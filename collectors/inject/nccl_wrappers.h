@@ -40,5 +40,7 @@ GSD_EXPORT int ncclCommSplit(gradsync::inject::Comm comm, int color, int key, gr
                              void* config);
 GSD_EXPORT int ncclCommDestroy(gradsync::inject::Comm comm);
 GSD_EXPORT int ncclCommAbort(gradsync::inject::Comm comm);
+GSD_EXPORT int ncclGroupStart();
+GSD_EXPORT int ncclGroupEnd();
 // NOLINTEND(readability-identifier-naming)
 }

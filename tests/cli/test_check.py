@@ -1,8 +1,10 @@
 """check: what it says of this machine, and of a copy of another one's /proc and /sys."""
 import json
+import os
 import pathlib
 import subprocess
 import sys
+import unittest
 
 import doctor
 
@@ -27,6 +29,23 @@ class Check(doctor.TestCase):
         self.assertEqual(1, len(entry))  # one line, whatever there is
         self.assertTrue(entry[0]["reason"])
         self.assertIn("user copies", {e["source"] for e in report["coverage"]})
+
+    @unittest.skipIf(os.path.exists("/dev/nvidiactl"), "this machine has NVIDIA's driver")
+    def test_without_a_driver_it_says_what_one_would_give_through_what_and_how_to_get_it(self):
+        entries = {entry["source"]: entry for entry in self.report()["coverage"]}
+        for source, what in (("GPU activity (CUPTI)", ("no NVIDIA driver here (libcuda.so.1)", "kernels with what launched",
+                                                       "theoretical occupancy", "libcupti that the job has loaded")),
+                             ("GPU state", ("no NVIDIA driver", "once a second through NVML", "clocks and what holds them",
+                                            "Xid events", "processes of other jobs")),
+                             ("NCCL profiler plug-in", ("algorithm, protocol and channels", "--nccl kernels adds device times",
+                                                        "no NVIDIA driver (libcuda.so.1)")),
+                             ("NCCL calls", ("NVTX ranges (sizes from 2.16 on)", "--nccl calls", "no NVIDIA driver"))):  # fmt: skip
+            for words in what:
+                self.assertIn(words, entries[source]["reason"])
+            self.assertIn("install NVIDIA's driver", entries[source]["hint"])
+            self.assertIn("--gpus all", entries[source]["hint"])
+        self.assertIn("without models and NVLinks of GPUs", entries["topology"]["reason"])
+        self.assertIn("libnvidia-ml.so.1", entries["topology"]["hint"])
 
     def test_a_copy_tells_what_the_machine_is_and_nothing_of_this_one(self):
         root = self.made_root()
@@ -88,5 +107,4 @@ class Run(doctor.TestCase):
 
 
 if __name__ == "__main__":
-    import unittest
     unittest.main()

@@ -44,6 +44,47 @@ int cuDeviceGetAttribute(int* value, int attribute, int device) {
   return 1;
 }
 
+// Events: each pair is 5.2 us apart and done when it is asked for the second time. FAKE_CUDA_CAPTURING: every stream is
+// being captured. Events that were made are counted, so that a test can see that they are bounded.
+typedef struct {
+  int asked;
+} fake_event;
+int fake_cuda_events;
+
+int cuCtxGetCurrent(void** context) {
+  static int one;
+  *context = &one;
+  return 0;
+}
+int cuEventCreate(void** event, unsigned flags) {
+  (void)flags;
+  ++fake_cuda_events;
+  *event = calloc(1, sizeof(fake_event));
+  return *event == NULL;
+}
+int cuEventRecord(void* event, void* stream) {
+  ((fake_event*)event)->asked = 0;
+  return stream == (void*)0xbad ? 400 : 0;
+}
+int cuEventQuery(void* event) { return ((fake_event*)event)->asked++ == 0 ? 600 : 0; }
+int cuEventElapsedTime(float* ms, void* first, void* last) {
+  (void)first, (void)last;
+  *ms = 0.0052f;
+  return 0;
+}
+int cuStreamIsCapturing(void* stream, int* status) {
+  (void)stream;
+  *status = getenv("FAKE_CUDA_CAPTURING") != NULL;
+  return 0;
+}
+int cuThreadExchangeStreamCaptureMode(int* mode) {
+  static __thread int kept;
+  const int before = kept;
+  kept = *mode;
+  *mode = before;
+  return 0;
+}
+
 static int not_supported(void) { return NOT_SUPPORTED; }
 
 // The runtime gives up on a driver that lacks one of the hundreds of functions that it knows.

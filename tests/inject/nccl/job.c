@@ -70,6 +70,26 @@ static void group(void) {
   ncclCommDestroy(other);
 }
 
+/* Calls on a stream, one in a group of its own, two in one group, then on streams that are not timed; and as many more
+ * as let all of the first be read. */
+static void timed(void) {
+  static char buffer[64];
+  void* stream = (void*)0x1000;
+  ncclComm_t comm = make('t');
+  for (int i = 0; i < 20; ++i) ncclAllReduce(buffer, buffer, 100, FLOAT32, SUM, comm, stream);
+  ncclGroupStart();
+  ncclAllReduce(buffer, buffer, 101, FLOAT32, SUM, comm, stream);
+  ncclGroupEnd();
+  ncclGroupStart();
+  ncclAllReduce(buffer, buffer, 102, FLOAT32, SUM, comm, stream);
+  ncclAllReduce(buffer, buffer, 102, FLOAT32, SUM, comm, stream);
+  ncclGroupEnd();
+  ncclAllReduce(buffer, buffer, 103, FLOAT32, SUM, comm, NULL);
+  ncclAllReduce(buffer, buffer, 103, FLOAT32, SUM, comm, (void*)0xbad);
+  for (int i = 0; i < 1200; ++i) ncclAllReduce(buffer, buffer, 100, FLOAT32, SUM, comm, stream);
+  ncclCommDestroy(comm);
+}
+
 static void replays(void) {
   static char buffer[64];
   ncclComm_t comm = make('e');
@@ -148,6 +168,7 @@ __attribute__((visibility("default"))) int run_scenario(const char* name) {
     const char* name;
     void (*run)(void);
   } scenarios[] = {{"calls", calls},
+                   {"timed", timed},
                    {"nested", nested},
                    {"group", group},
                    {"replays", replays},

@@ -22,6 +22,7 @@ NCCL = PROGRAMS / "nccl"
 JOB_A, JOB_B = NCCL / "libnccl_job_a.so", NCCL / "libnccl_job_b.so"
 SMALL, LARGE = ("TREE", "LL", 2), ("RING", "SIMPLE", 4)
 VERSIONS = range(1, 7)
+DURATION = 5200
 COPIES = 4096  # collectives of the copy engines, from version 6 on
 
 # What the scenario "calls" does.
@@ -154,6 +155,40 @@ class Ranges(NcclCase):
     def test_a_call_inside_a_call_is_one_event(self):
         self.run_job("nested", nvtx="full")
         self.assertEqual([(e.name, e.bytes) for e in self.collectives()], [("broadcast", 20), ("all_to_all", 24)])
+
+
+class Times(NcclCase):
+    """CUDA events around the call, by a driver whose pairs are all 5.2 us apart."""
+
+    DRIVER = str(NCCL.parent / "fake_driver" / "libcuda.so.1")
+
+    def timed(self, **more):
+        self.run_job("timed", preload=False, LD_PRELOAD=f"{LIBRARY}:{self.DRIVER}", STAND_IN_QUIET="1", **more)
+        events = self.collectives()
+        told = {}
+        for event in events:
+            told.setdefault(event.bytes, []).append(event.attributes.get("gpu_ns"))
+            self.assertEqual("gpu_ns" in event.attributes, event.attributes.get("gpu_ns_from") == "cuda_events")
+        return told
+
+    def test_calls_alone_and_in_a_group_of_their_own(self):
+        told = self.timed(events="times")
+        self.assertEqual(1220, len(told[400]))
+        self.assertEqual({DURATION}, set(told[400][:20]))
+        self.assertEqual({DURATION, None}, set(told[400]))  # the last ones stay unread
+        self.assertEqual([DURATION], told[404])         # closed by ncclGroupEnd
+        self.assertEqual([None, None], told[408])       # two kernels of one group
+        self.assertEqual([None, None], told[412])       # the default stream; one that cannot be recorded on
+
+    def test_nothing_unless_asked_for_and_never_while_capturing(self):
+        self.assertEqual({None}, {value for values in self.timed().values() for value in values})
+        self.setUp()
+        self.assertEqual({None}, {value for values in self.timed(events="times", FAKE_CUDA_CAPTURING="1").values()
+                                  for value in values})  # fmt: skip
+
+    def test_without_a_driver_in_the_process(self):
+        self.run_job("timed", events="times", STAND_IN_QUIET="1")
+        self.assertEqual({None}, {event.attributes.get("gpu_ns") for event in self.collectives()})
 
 
 class Plugin(NcclCase):

@@ -34,6 +34,7 @@ TEST_CASE("--nccl: what is asked for") {
   const Result<NcclWishes> all = nccl_wishes("calls,kernels,proxy");
   REQUIRE(all);
   CHECK((all->calls && all->kernels && all->proxy && !all->off));
+  CHECK((nccl_wishes("times")->times && nccl_wishes("times")->calls));  // the wrappers record the events
   for (const char* wrong : {"everything", "calls,", "calls,auto", ",", " calls"})
     CHECK_MESSAGE(!nccl_wishes(wrong), wrong);
 }
@@ -59,6 +60,10 @@ TEST_CASE("the plug-in's variables") {
   CHECK_FALSE(plain.contains("GSD_NCCL_EVENTS"));
   CHECK_FALSE(plain.contains("GSD_NEXT_NCCL_PROFILER"));
   CHECK(started(make_nccl_plugin_attach(), "kernels,proxy", {}).at("GSD_NCCL_EVENTS") == "kernels,proxy");
+  const Environment timed = started(make_nccl_calls_attach(), "times", {{"GSD_NCCL_EVENTS", "kernels"}});
+  CHECK(timed.at("GSD_NCCL_EVENTS") == "kernels,times");
+  CHECK(timed.at("LD_PRELOAD") == GSD_TEST_LIBRARY);
+  CHECK_FALSE(started(make_nccl_calls_attach(), "calls", {}).contains("GSD_NCCL_EVENTS"));
   const Environment chained =
       started(make_nccl_plugin_attach(), "auto", {{"NCCL_PROFILER_PLUGIN", GSD_TEST_PLUGIN_V45}});
   CHECK(chained.at("NCCL_PROFILER_PLUGIN") == GSD_TEST_LIBRARY);

@@ -27,6 +27,8 @@
 #define ncclCommSplit ours_split
 #define ncclCommDestroy ours_destroy
 #define ncclCommAbort ours_abort
+#define ncclGroupStart ours_group_start
+#define ncclGroupEnd ours_group_end
 #include "collectors/inject/nccl_wrappers.h"
 #undef ncclAllReduce
 #undef ncclAllGather
@@ -45,6 +47,8 @@
 #undef ncclCommSplit
 #undef ncclCommDestroy
 #undef ncclCommAbort
+#undef ncclGroupStart
+#undef ncclGroupEnd
 #include <nccl.h>
 
 #include "tests/unit/fabric/same_shape.h"
@@ -64,6 +68,8 @@ SAME(ours_receive, ncclRecv);
 SAME(ours_init_rank, ncclCommInitRank);
 SAME(ours_destroy, ncclCommDestroy);
 SAME(ours_abort, ncclCommAbort);
+SAME(ours_group_start, ncclGroupStart);
+SAME(ours_group_end, ncclGroupEnd);
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 18, 0)
 SAME(ours_init_rank_config, ncclCommInitRankConfig);
 SAME(ours_split, ncclCommSplit);
