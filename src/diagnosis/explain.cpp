@@ -21,6 +21,22 @@ std::string reasons(const Rule& rule, const Condition& condition) {
   return join(found, "; ");
 }
 
+bool has(const std::vector<std::string>& ids, const std::string& id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+
+// What of its advice excludes that of others, and whose is followed first.
+std::vector<std::string> order_of(const RuleSet& rules, const Rule& rule) {
+  std::vector<std::string> order;
+  for (const Rule& other : rules.rules) {
+    if (has(rule.before, other.id)) order.push_back("before the advice of " + other.id);
+    if (has(other.before, rule.id)) order.push_back("after the advice of " + other.id);
+    const bool excluded = has(rule.excludes, other.id) || has(other.excludes, rule.id);
+    if (excluded) order.push_back("not together with that of " + other.id);
+  }
+  return order;
+}
+
 }  // namespace
 
 RulePage explain(const RuleSet& rules, const Rule& rule) {
@@ -40,6 +56,8 @@ RulePage explain(const RuleSet& rules, const Rule& rule) {
   for (const Rule& other : rules.rules)
     if (std::find(other.explains.begin(), other.explains.end(), rule.id) != other.explains.end())
       page.explained_by.push_back(other.id);
+  page.order = order_of(rules, rule);
+  page.known_issue = rule.known_issue;
   page.saves = join(rule.saves, ", else ");
   page.judged_by = rule.judged_by;
   page.hint = rule.hint;
