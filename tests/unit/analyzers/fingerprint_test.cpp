@@ -36,7 +36,7 @@ class Trace {
   struct Item {
     Event event;
     std::string name, dtype;
-    std::int64_t elements = -1, threads = 0;
+    std::int64_t elements = -1, threads = 0, occupancy = -1;
   };
 
   Trace& range(const std::string& name, int start, int end, std::uint32_t thread = 1) {
@@ -60,6 +60,7 @@ class Trace {
     return *this;
   }
   Trace& threads(std::int64_t count) { return items_.back().threads = count, *this; }
+  Trace& occupancy(std::int64_t percent) { return items_.back().occupancy = percent, *this; }
   Trace& elements(std::int64_t count) { return items_.back().elements = count, *this; }
   // On the host, by a thread of the backend.
   Trace& on_host(const std::string& name, int start, int end) {
@@ -93,6 +94,7 @@ class Trace {
         builder.event(event);
         if (!item.dtype.empty()) builder.attribute(reference, builder.intern("dtype"), builder.intern(item.dtype));
         if (item.elements >= 0) builder.attribute(reference, builder.intern("elements"), item.elements);
+        if (item.occupancy >= 0) builder.attribute(reference, builder.intern("occupancy_percent"), item.occupancy);
         if (item.threads > 0) builder.attribute(reference, builder.intern("threads"), item.threads);
       }
     }
@@ -336,4 +338,55 @@ TEST_CASE("collectives that looked dense carry what kernels compressed; without 
   model.kernel("gemm", 110, 120, 140).collective("all_to_all", 130, 160, 200);
   CHECK_FALSE(model.fingerprint(dense, Origin::files).facts.contains("compression"));
   CHECK(model.fingerprint(dense, Origin::watched).facts.at("compression") == "none");  // the job's hook knows
+}
+
+TEST_CASE("how a compression is written: counted on the host, sorted, as signs") {
+  Trace trace;
+  trace.range(kHook, 100, 400)
+      .range("aten::topk", 105, 125)
+      .kernel("mbtopk::gatherTopK<float>", 110, 130, 140)
+      .kernel("bitonicSortKVInPlace", 115, 140, 150)
+      .range("aten::topk", 126, 135)
+      .kernel("mbtopk::gatherTopK<float>", 130, 150, 160)
+      .range("aten::nonzero", 140, 150)
+      .kernel("cub::DeviceReduce<NonZeroOp>", 145, 160, 165)
+      .collective("all_gather", 160, 170, 200, 4000)
+      .range(kNode + "WhereBackward0", 490, 520)  // the model's own
+      .range("aten::nonzero", 500, 510)
+      .kernel("cub::DeviceReduce<NonZeroOp>", 505, 520, 530);
+  const Conclusions found = trace.fingerprint();
+  CHECK(*found.metrics.value("compress.nonzero_per_step", "all") == 1);
+  CHECK(*found.metrics.value("compress.quantile_per_step", "all") == 0);
+  CHECK(*found.metrics.value("compress.sorted_topk_percent", "all") == 50);
+  CHECK(found.facts.at("compression.codes") == "no signs");
+  // Four kernels of 35 µs in all before the collective.
+  CHECK(*found.metrics.value("compress.kernel_mean_us", "all") == doctest::Approx(35.0 / 4).epsilon(0.2));
+  Trace host;
+  host.range(kHook, 100, 400)
+      .range("c10d::allgather_", 200, 210)
+      .range("aten::sign", 110, 120)
+      .on_host("all_gather", 215, 300);
+  CHECK(host.fingerprint().facts.at("compression.codes") ==
+        "no signs");  // no row of the table knows it: nothing was seen
+  Trace bare;
+  bare.kernel("gatherTopK", 110, 120, 140).collective("all_gather", 130, 160, 200, 4000);
+  CHECK_FALSE(bare.fingerprint().facts.contains("compression.codes"));
+}
+
+TEST_CASE("occupancy of what compresses, by its time; collectives and the model's kernels are left out") {
+  Trace trace;
+  trace.range(kHook, 100, 400)
+      .kernel("gatherTopK", 110, 120, 150)
+      .occupancy(20)
+      .kernel("scatter_kernel", 115, 150, 160)
+      .occupancy(60)
+      .collective("all_gather", 160, 170, 200, 4000)
+      .occupancy(5)
+      .range(kNode + "MmBackward0", 490, 520)
+      .kernel("gemm", 500, 520, 530)
+      .occupancy(90);
+  CHECK(*trace.fingerprint().metrics.value("compress.occupancy_percent", "all") == doctest::Approx(30));
+  Trace untold;
+  untold.range(kHook, 100, 400).kernel("gatherTopK", 110, 120, 150).collective("all_gather", 160, 170, 200, 4000);
+  CHECK_FALSE(untold.fingerprint().metrics.value("compress.occupancy_percent", "all"));
 }
