@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "src/base/text.h"
 
@@ -25,15 +26,18 @@ bool has(const std::vector<std::string>& ids, const std::string& id) {
   return std::find(ids.begin(), ids.end(), id) != ids.end();
 }
 
-// What of its advice excludes that of others, and whose is followed first.
+// What of its advice excludes that of others, and whose is followed first: "before, and not together with: a, b".
 std::vector<std::string> order_of(const RuleSet& rules, const Rule& rule) {
-  std::vector<std::string> order;
+  std::map<std::string, std::vector<std::string>> others;
   for (const Rule& other : rules.rules) {
-    if (has(rule.before, other.id)) order.push_back("before the advice of " + other.id);
-    if (has(other.before, rule.id)) order.push_back("after the advice of " + other.id);
+    const bool before = has(rule.before, other.id), after = has(other.before, rule.id);
     const bool excluded = has(rule.excludes, other.id) || has(other.excludes, rule.id);
-    if (excluded) order.push_back("not together with that of " + other.id);
+    std::string how = before ? "before" : after ? "after" : "";
+    if (excluded) how += how.empty() ? "not together with" : ", and not together with";
+    if (!how.empty()) others[how].push_back(other.id);
   }
+  std::vector<std::string> order;
+  for (const auto& [how, ids] : others) order.push_back(how + ": " + join(ids, ", "));
   return order;
 }
 

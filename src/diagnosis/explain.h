@@ -21,7 +21,7 @@ struct RulePage {
   std::vector<std::string> advice;
   std::vector<std::string> explains;      // its symptoms
   std::vector<std::string> explained_by;  // rules that fold this one
-  std::vector<std::string> order;         // "before tuning-cliff", "instead of tuning-cliff", "after …"
+  std::vector<std::string> order;         // "before, and not together with: tuning-cliff"
   std::string saves, judged_by, hint, known_issue;
   std::string file;
 };

@@ -84,8 +84,7 @@ TEST_CASE("the page of a rule") {
   CHECK(page.thresholds[0].text == "comm.exposed_percent above 10 %");
   CHECK(page.thresholds[0].from.find("noop_hook") != std::string::npos);
   CHECK(page.explains == Lines{"communication-not-overlapped"});
-  CHECK(page.order == Lines{"after the advice of small-buckets", "not together with that of small-buckets",
-                            "after the advice of small-messages", "not together with that of small-messages"});
+  CHECK(page.order == Lines{"after, and not together with: small-buckets, small-messages"});
   CHECK(page.explained_by.size() >= 6);
   CHECK(page.file == "step1-exposed-communication.toml");
   const RulePage hook = explain(rules, *rules.find("expensive-compress"));
