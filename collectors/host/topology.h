@@ -39,7 +39,7 @@ struct HostDevice {
 struct Topology {
   std::vector<HostDevice> devices;
   int numa_nodes = 0;
-  std::string gpu_driver = {};  // of NVIDIA's kernel module; empty: none
+  std::string gpu_driver = {};          // of NVIDIA's kernel module; empty: none
   std::vector<std::string> governors;   // of the CPUs, each once
   std::vector<std::string> irq_owners;  // irqbalance, tuned, crio: who changes interrupts besides us
 };

@@ -44,8 +44,8 @@ TEST_CASE("the interface of the backend in use") {
 }
 
 TEST_CASE("arguments of the wrapper and its buckets") {
-  const Conclusions found = analyze(rank(
-      0, "ddp.static_graph=false ddp.find_unused_parameters=true ddp.bucket_bytes=1000,3000"));
+  const Conclusions found =
+      analyze(rank(0, "ddp.static_graph=false ddp.find_unused_parameters=true ddp.bucket_bytes=1000,3000"));
   CHECK(found.facts.at("ddp.find_unused_parameters") == "true");
   CHECK(*found.metrics.value("ddp.largest_bucket_bytes", "all") == 3000);
   CHECK(*found.metrics.value("ddp.largest_bucket_percent", "all") == doctest::Approx(75));

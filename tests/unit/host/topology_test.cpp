@@ -89,7 +89,8 @@ TEST_CASE("frames of fast interfaces, and translation between devices") {
     if (*group != 0) tree.put("sys/devices/pci0000:00/0000:3b:00.0/iommu_group/type", group);
     tree.link("sys/bus/pci/devices/0000:3b:00.0", "../../../devices/pci0000:00/0000:3b:00.0");
     tree.put("proc/driver/nvidia/version",
-             "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.161.08  Sat Feb 24 22:55:58 UTC 2024\nGCC version: 12.2.0\n");
+             "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.161.08  Sat Feb 24 22:55:58 UTC 2024\nGCC version: "
+             "12.2.0\n");
     RecordingParts parts;
     add_topology_parts(read_topology({tree.root() / "proc", tree.root() / "sys"}), parts);
     return parts.facts;
