@@ -13,7 +13,7 @@ help:
 	@echo "make test      lint, then every test"
 	@echo "make build     the program only, in build/release"
 	@echo "make test-versions   the injected library against released CUPTIs and NCCLs (downloads them)"
-	@echo "make lint      formatting, layers, names, clang-tidy"
+	@echo "make lint      formatting, layers, names, coverage of the article, clang-tidy"
 	@echo "make format    let clang-format rewrite the sources"
 	@echo "make bench     the benchmarks"
 	@echo "make lab       as root, on a quiet machine: the remedies' hooks against the samples that they cure, measured"

@@ -229,6 +229,9 @@ class AbAnalyzer final : public Analyzer {
       if (part == kBytes) {
         add_value(conclusions.metrics, "ab.with_bytes", "all", with, n, std::string(kSource));
         add_value(conclusions.metrics, "ab.without_bytes", "all", without, n, std::string(kSource));
+        if (without > 0)
+          add_value(conclusions.metrics, "ab.bytes_ratio_percent", "all", 100 * with / without, n,
+                    std::string(kSource));
         continue;
       }
       series.rows.push_back({part, with, without, effect->shift.estimate, effect->shift.p05, effect->shift.p95, n});

@@ -132,6 +132,9 @@ class EnvironmentAnalyzer final : public Analyzer {
     std::from_chars(world.data(), world.data() + world.size(), expected);
     add_value(conclusions.metrics, "run.ranks_seen", "all", static_cast<double>(seen), 1, "spool");
     if (expected > 0) add_value(conclusions.metrics, "run.ranks_expected", "all", expected, 1, "torch_hook");
+    if (expected > 0 && seen > 0)
+      add_value(conclusions.metrics, "run.ranks_missing", "all", std::max(0, expected - static_cast<int>(seen)), 1,
+                "spool");
     if (inputs.origin == Origin::files) {
       if (seen > 0 && static_cast<int>(seen) < expected)
         conclusions.coverage.push_back({"ranks", "", CoverageState::partial,

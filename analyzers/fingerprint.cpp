@@ -6,6 +6,7 @@
 #include <set>
 
 #include "analyzers/analyzers.h"
+#include "analyzers/compression_calls.h"
 #include "analyzers/compression_chains.h"
 #include "analyzers/rows.h"
 
@@ -13,7 +14,7 @@ namespace gradsync {
 namespace {
 
 constexpr std::string_view kSteps = "fingerprint_steps", kParts = "fingerprint_parts", kUnknown = "fingerprint_unknown",
-                           kSeen = "fingerprint_seen";
+                           kSeen = "fingerprint_seen", kCalls = "fingerprint_calls";
 constexpr std::size_t kMostUnknown = 50, kMostLabels = 3;
 constexpr std::size_t kLongestName = 300;  // of a kernel in the series
 constexpr std::int64_t kNotTold = -1;
@@ -80,6 +81,18 @@ void write_unknown(const RankTimeline& rank, const CompressedExchanges& found, S
   for (const auto& [name, kernel] : longest)
     table.rows.push_back({std::int64_t{rank.rank}, std::string(rank.name(name).substr(0, kLongestName)), kernel.count,
                           std::int64_t{kernel.total}});
+}
+
+// A row for every step in which the profiler named operators.
+void write_calls(const RankTimeline& rank, const IssuedWork& work, Summary& summary) {
+  Series& table =
+      summary.table(kCalls, {"rank", "step", "nonzero", "quantile", "topk", "sorted_topk", "signs", "on_device"});
+  for (const auto& [index, calls] : compression_calls(rank, work)) {
+    const StepSpan& step = rank.steps[static_cast<std::size_t>(index)];
+    if (step.warm_up && !step.deep) continue;
+    table.rows.push_back({std::int64_t{rank.rank}, step.number, calls.nonzero, calls.quantile, calls.topk,
+                          calls.sorted_topk, calls.signs, std::int64_t{work.on_device}});
+  }
 }
 
 std::int64_t integer(const std::vector<Cell>& row, std::size_t column) { return std::get<std::int64_t>(row[column]); }
@@ -197,6 +210,21 @@ class PerStep {
   StepMeans means_;
 };
 
+// Mean length of what compresses on a device; operators of the host have no launch to be short beside.
+void conclude_kernel_length(const Summary& all, Conclusions& conclusions) {
+  const Series* calls = all.find(kCalls);
+  if (calls != nullptr && !calls->rows.empty() && integer(calls->rows.front(), 7) == 0) return;
+  const auto value = [&](const char* name) { return conclusions.metrics.value(name, "all"); };
+  const auto kernels = value("compress.kernels_per_step"), before = value("compress.kernel_ms"),
+             behind = value("decompress.kernel_ms");
+  const auto device = conclusions.facts.find("device");
+  if (device != conclusions.facts.end() && device->second != "cuda") return;
+  if (!kernels || !before || !behind || *kernels <= 0) return;
+  const std::int64_t steps = conclusions.metrics.find("compress.kernels_per_step", "all")->n;
+  add_value(conclusions.metrics, "compress.kernel_mean_us", "all", 1e3 * (*before + *behind) / *kernels, steps,
+            "profiler");
+}
+
 void conclude_steps(const Summary& all, Conclusions& conclusions) {
   const Series* table = all.find(kSteps);
   if (table == nullptr) return;
@@ -217,6 +245,28 @@ void conclude_steps(const Summary& all, Conclusions& conclusions) {
   compress.write("compress.kernel_ms", conclusions.metrics);
   decompress.write("decompress.kernel_ms", conclusions.metrics);
   if (told) bytes.write("compress.wire_bytes", conclusions.metrics);
+  conclude_kernel_length(all, conclusions);
+}
+
+// How the compression is written, of the steps in which operators were named.
+void conclude_calls(const Summary& all, Conclusions& conclusions) {
+  const Series* table = all.find(kCalls);
+  if (table == nullptr || table->rows.empty()) return;
+  PerStep nonzero, quantile;
+  std::int64_t selections = 0, sorted = 0, signs = 0;
+  for (const auto& row : table->rows) {
+    nonzero.add(integer(row, 0), integer(row, 1), static_cast<double>(integer(row, 2)));
+    quantile.add(integer(row, 0), integer(row, 1), static_cast<double>(integer(row, 3)));
+    if (integer(row, 7) != 0) selections += integer(row, 4);
+    sorted += integer(row, 5);
+    signs += integer(row, 6);
+  }
+  nonzero.write("compress.nonzero_per_step", conclusions.metrics);
+  quantile.write("compress.quantile_per_step", conclusions.metrics);
+  if (selections > 0)
+    add_value(conclusions.metrics, "compress.sorted_topk_percent", "all",
+              100 * static_cast<double>(sorted) / static_cast<double>(selections), selections, "profiler");
+  conclusions.facts["compression.codes"] = signs > 0 ? "signs" : "no signs";
 }
 
 void conclude_unknown(const Summary& all, Conclusions& conclusions) {
@@ -252,11 +302,13 @@ class FingerprintAnalyzer final : public Analyzer {
     write_steps(rank, work, found, summary);
     write_parts(rank, found.chains, summary);
     write_unknown(rank, found, summary);
+    write_calls(rank, work, summary);
   }
 
   void conclude(const Summary& all, const Inputs& inputs, Conclusions& conclusions) const override {
     conclude_labels(all, inputs.origin, conclusions);
     conclude_steps(all, conclusions);
+    conclude_calls(all, conclusions);
     conclude_unknown(all, conclusions);
   }
 };

@@ -8,12 +8,15 @@
 namespace gradsync {
 namespace {
 
+constexpr std::string_view kExplicit = "host_sync_explicit";
+
 class HostSyncAnalyzer final : public Analyzer {
  public:
   std::string_view name() const override { return "host_sync"; }
 
   void summarise(const RankTimeline& rank, const Inputs&, Summary& summary) const override {
     std::map<std::string, std::int64_t> sites;
+    write_explicit(rank, summary);
     for (const Event& event : rank.events)
       if (event.kind == Kind::host_sync)
         if (const std::string_view site = rank.text(event, "site"); !site.empty())
@@ -30,6 +33,7 @@ class HostSyncAnalyzer final : public Analyzer {
                  [](const StepRow& row) { return static_cast<double>(row[StepColumn::host_sync_count]); });
     add_per_step(conclusions, all, "host_sync.in_hook_per_step", "torch_hook",
                  [](const StepRow& row) { return static_cast<double>(row[StepColumn::host_sync_in_hook]); });
+    if (conclusions.metrics.find("host_sync.count_per_step", "all") != nullptr) add_explicit(all, conclusions);
     // Without a device there is nothing to leave idle: the time stays compute and the metric absent.
     if (window_inflation_percent(all) > kMostInflation) return add_worst_site(all, conclusions);
     add_per_step(conclusions, all, "host_sync.ms", "steps", [](const StepRow& row) -> std::optional<double> {
@@ -39,6 +43,31 @@ class HostSyncAnalyzer final : public Analyzer {
   }
 
  private:
+  // The job's own calls that wait for the whole device. `Kind::step` tells which steps count.
+  static void write_explicit(const RankTimeline& rank, Summary& summary) {
+    Series& table = summary.table(kExplicit, {"rank", "step", "count"});
+    for (const StepSpan& step : rank.steps) {
+      if (!step.counted()) continue;
+      std::int64_t count = 0;
+      const RankTimeline::Range range = rank.beginning_in(step.interval());
+      for (std::size_t i = range.first; i < range.last; ++i)
+        if (const Event& event = rank.events[i]; event.kind == Kind::host_sync && event.source == Source::torch_hook)
+          count += rank.name(event) == "cuda.synchronize";
+      table.rows.push_back({std::int64_t{rank.rank}, step.number, count});
+    }
+  }
+
+  static void add_explicit(const Summary& all, Conclusions& conclusions) {
+    const Series* table = all.find(kExplicit);
+    if (table == nullptr) return;
+    StepMeans means;
+    for (const auto& row : table->rows)
+      means.add(std::get<std::int64_t>(row[1]), static_cast<double>(std::get<std::int64_t>(row[2])));
+    const std::vector<double> sample = means.sample();
+    if (sample.size() >= kFewestSteps)
+      add_sample(conclusions.metrics, "host_sync.explicit_per_step", "all", sample, "torch_hook");
+  }
+
   static void add_worst_site(const Summary& all, Conclusions& conclusions) {
     if (const Series* table = all.find("host_sync_sites")) {
       std::int64_t worst = 0;

@@ -6,8 +6,11 @@ namespace gradsync {
 namespace {
 
 const std::vector<std::string> kPathColumns{
-    "rank",        "compression", "place", "started",           "start_step", "last_step",      "gradient_bytes",
-    "dense_bytes", "wire_bytes",  "steps", "index_all_reduces", "compressed", "where_compress", "where_sync"};
+    "rank",           "compression", "place",           "started", "start_step",        "last_step",
+    "gradient_bytes", "dense_bytes", "wire_bytes",      "steps",   "index_all_reduces", "compressed",
+    "where_compress", "where_sync",  "wide_index_bytes"};
+
+constexpr std::int64_t kMostScalars = 16;  // more integers than these are indices, no sizes or flags
 
 bool is_integer_type(std::string_view dtype) { return dtype.find("int") != std::string_view::npos; }
 bool is_full_precision(std::string_view dtype) { return dtype.ends_with("float32") || dtype.ends_with("float64"); }
@@ -45,9 +48,10 @@ void MessageSums::add(const StepSpan& step, const StepActivity& seen, const Inte
     ++compressed_;
     gathers |= operation != "all_reduce";
     sends_indices |= is_integer_type(dtype);
+    const bool list = rank_.integer(*event, "elements").value_or(0) > kMostScalars;
+    if (dtype.ends_with("int64") && list) wide_index_bytes_ += event->bytes;
     if (operation == "all_reduce") ++reduces;
-    if (operation == "all_reduce" && is_integer_type(dtype) && rank_.integer(*event, "elements").value_or(0) > 16)
-      ++index_all_reduces_;
+    if (operation == "all_reduce" && is_integer_type(dtype) && list) ++index_all_reduces_;
   }
   // A selection whose values alone are summed: every rank chose other positions, and no indices travel.
   if (path_.compression == "topk" && reduces > 0 && !gathers && !sends_indices) index_all_reduces_ += reduces;
@@ -68,7 +72,7 @@ void MessageSums::write(Summary& summary) const {
                        std::int64_t{path_.started}, path_.start_step.value_or(-1),
                        rank_.steps.empty() ? std::int64_t{-1} : rank_.steps.back().number,
                        path_.gradient_bytes.value_or(0), dense_bytes_, wire_bytes_, steps_, index_all_reduces_,
-                       compressed_, worst(compress_sites_), worst(sync_sites_)});
+                       compressed_, worst(compress_sites_), worst(sync_sites_), wide_index_bytes_});
 }
 
 std::string MessageSums::group_of(const Event& event) const {

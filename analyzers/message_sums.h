@@ -43,7 +43,8 @@ class MessageSums {
   const GradientPath& path_;
   std::map<Key, MessageSum> messages_;
   std::map<std::string_view, Nanoseconds> compress_sites_, sync_sites_;
-  std::int64_t steps_ = 0, dense_bytes_ = 0, wire_bytes_ = 0, index_all_reduces_ = 0, compressed_ = 0;
+  std::int64_t steps_ = 0, dense_bytes_ = 0, wire_bytes_ = 0, index_all_reduces_ = 0, compressed_ = 0,
+               wide_index_bytes_ = 0;  // of 64 bits each
 };
 
 }  // namespace gradsync

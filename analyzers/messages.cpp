@@ -1,7 +1,9 @@
 // Collectives of gradient synchronisation: how many, how large, how long; what is compressed and what still travels
 // dense. First half: message_sums.h.
 #include <algorithm>
+#include <charconv>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "analyzers/analyzers.h"
@@ -22,6 +24,7 @@ class MessagesAnalyzer final : public Analyzer {
 
   void conclude(const Summary& all, const Inputs&, Conclusions& conclusions) const override {
     add_path(all, conclusions);
+    add_traffic(all, conclusions);
     add_messages(all, conclusions);
   }
 
@@ -29,7 +32,7 @@ class MessagesAnalyzer final : public Analyzer {
   static void add_path(const Summary& all, Conclusions& conclusions) {
     const Series* table = all.find(kPathTable);
     if (table == nullptr || table->rows.empty()) return;
-    std::int64_t gradient = 0, dense = 0, wire = 0, steps = 0, index_reduces = 0, compressed = 0;
+    std::int64_t gradient = 0, dense = 0, wire = 0, steps = 0, index_reduces = 0, compressed = 0, wide = 0;
     for (const auto& row : table->rows) {
       gradient += number(row, 6) * number(row, 9);
       dense += number(row, 7);
@@ -37,6 +40,7 @@ class MessagesAnalyzer final : public Analyzer {
       steps += number(row, 9);
       index_reduces += number(row, 10);
       compressed += number(row, 11);
+      wide += number(row, 14);
     }
     Facts& facts = conclusions.facts;
     const auto& first = table->rows.front();
@@ -59,9 +63,44 @@ class MessagesAnalyzer final : public Analyzer {
     if (gradient > 0)
       add_value(conclusions.metrics, "compress.wire_ratio_percent", "all",
                 100.0 * static_cast<double>(wire) / static_cast<double>(gradient), steps, "torch_hook");
+    if (wire > 0)
+      add_value(conclusions.metrics, "compress.wide_index_percent", "all",
+                100.0 * static_cast<double>(wide) / static_cast<double>(wire), steps, "torch_hook");
     add_value(conclusions.metrics, "compress.collectives_per_step", "all", per_step(compressed), steps, "torch_hook");
     add_value(conclusions.metrics, "compress.index_all_reduce_per_step", "all", per_step(index_reduces), steps,
               "torch_hook");
+  }
+
+  // What a ring of all ranks makes a rank send for `bytes` of its own input; operations that are no ring's: nothing.
+  static std::optional<double> ring_bytes(const std::string& operation, double bytes, double ranks) {
+    if (operation == "all_reduce") return 2 * (ranks - 1) / ranks * bytes;
+    if (operation == "all_gather" || operation == "reduce_scatter") return (ranks - 1) * bytes;  // the part per rank
+    if (operation == "all_to_all") return (ranks - 1) / ranks * bytes;
+    return std::nullopt;
+  }
+
+  // Compressed payloads are gathered: every rank's passes every other, which grows with their number.
+  static void add_traffic(const Summary& all, Conclusions& conclusions) {
+    const Series* table = all.find(kMessageTable);
+    const Series* paths = all.find(kPathTable);
+    const auto world = conclusions.facts.find("world_size");
+    if (table == nullptr || paths == nullptr || world == conclusions.facts.end()) return;
+    double ranks = 0;
+    std::from_chars(world->second.data(), world->second.data() + world->second.size(), ranks);
+    double dense = 0, sent = 0;
+    std::int64_t steps = 0;
+    for (const auto& row : paths->rows) {
+      steps += number(row, 9);
+      dense += static_cast<double>(number(row, 6) * number(row, 9)) * 2 * (ranks - 1) / ranks;
+    }
+    for (const auto& row : table->rows) {
+      if (number(row, 4) == 0) continue;
+      const auto bytes = ring_bytes(text(row, 2), static_cast<double>(number(row, 3) * number(row, 6)), ranks);
+      if (!bytes) return;
+      sent += *bytes;
+    }
+    if (ranks < 2 || dense <= 0 || sent <= 0 || steps < static_cast<std::int64_t>(kFewestSteps)) return;
+    add_value(conclusions.metrics, "compress.traffic_ratio_percent", "all", 100 * sent / dense, steps, "torch_hook");
   }
 
   struct Group {

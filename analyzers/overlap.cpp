@@ -83,6 +83,8 @@ class OverlapAnalyzer final : public Analyzer {
                  [](const StepRow& row) { return row.ms(StepColumn::compressing); });
     add_with_share(all, conclusions, "compress.serial",
                    [](const StepRow& row) { return row.ms(StepColumn::compress) + row.ms(StepColumn::decompress); });
+    add_with_share(all, conclusions, "decompress.serial",
+                   [](const StepRow& row) { return row.ms(StepColumn::decompress); });
     const auto steps = static_cast<std::int64_t>(counted_steps(all).size());
     double compress_only = 0;
     for (const StepRow& row : counted_steps(all)) compress_only += row.ms(StepColumn::compress);

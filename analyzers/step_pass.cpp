@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analyzers/analyzers.h"
+#include "analyzers/device_copies.h"
 #include "analyzers/host_copies.h"
 #include "analyzers/host_waits.h"
 #include "analyzers/message_sums.h"
@@ -36,12 +37,14 @@ class StepPass final : public Analyzer {
     ReadyTimes ready(rank, path, summary);
     HostWaits host(rank);
     HostCopies copies(rank);
+    DeviceCopies device(rank);
     GraphRows graphs(rank, path);
     for (const StepSpan& step : rank.steps) {
       if (!attributes && !step.counted()) continue;
       StepActivity seen = observe(rank, step, path);
       if (attributes) {
         copies.add(step, seen);
+        device.add(step, seen);
         host.take(step, seen);
       }
       const Activity claimed = claim(seen.activity, step.interval());
@@ -56,6 +59,7 @@ class StepPass final : public Analyzer {
     messages.write(summary);
     host.write(summary);
     copies.write(summary);
+    device.write(summary);
     graphs.write(summary);
   }
 

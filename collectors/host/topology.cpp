@@ -65,6 +65,7 @@ void read_function(const fs::path& function, HostDevice& device) {
   device.link = {parse_link_speed(read_line(function / "current_link_speed")),
                  parse_link_speed(read_line(function / "max_link_speed")), read_number(function / "current_link_width"),
                  read_number(function / "max_link_width")};
+  device.iommu = read_line(function / "iommu_group/type");
 }
 
 void add_nics(const fs::path& sys, Topology& topology) {
@@ -73,6 +74,8 @@ void add_nics(const fs::path& sys, Topology& topology) {
     read_function(pci_function(folder / "device", sys), device);
     if (device.address.empty()) continue;  // loopback, bridges, tunnels
     const auto speed = read_number(folder / "speed");
+    device.megabits = speed;
+    device.mtu = read_number(folder / "mtu");
     device.port = (speed ? std::to_string(*speed) + " Mb/s, " : "") + read_line(folder / "operstate");
     topology.devices.push_back(std::move(device));
   }
@@ -184,8 +187,22 @@ void add_nvml(const std::vector<NvmlGpu>& gpus, Topology& topology) {
   }
 }
 
+namespace {
+
+// "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.161.08  Sat Feb 24 …": the first word with two dots or one.
+std::string driver_version(const std::string& text) {
+  for (const std::string_view word : split_words(std::string_view(text).substr(0, text.find('\n')))) {
+    const bool number = word.find_first_not_of("0123456789.") == std::string_view::npos;
+    if (number && word.find('.') != std::string_view::npos) return std::string(word);
+  }
+  return {};
+}
+
+}  // namespace
+
 Topology read_topology(const IrqRoots& roots) {
   Topology topology;
+  topology.gpu_driver = driver_version(read_line(roots.proc / "driver/nvidia/version"));
   add_nics(roots.sys, topology);
   add_rdma(roots.sys, topology);
   add_gpus(roots.sys, topology);
@@ -206,7 +223,42 @@ Topology read_topology(const IrqRoots& roots) {
   return topology;
 }
 
+namespace {
+
+// Whether DMA of GPUs and RDMA devices is translated on its way; peers then reach each other through the root complex.
+void add_iommu(const Topology& topology, RecordingParts& parts) {
+  std::string word;
+  for (const HostDevice& device : topology.devices) {
+    if (device.kind == DeviceKind::nic || device.address.empty()) continue;
+    const bool translated = device.iommu.starts_with("DMA");
+    if (translated)
+      word = "translates";
+    else if (word.empty() || (word == "off" && !device.iommu.empty()))
+      word = device.iommu.empty() ? "off" : "passes through";
+  }
+  if (!word.empty()) parts.facts["topology.iommu"] = word;
+}
+
+// Interfaces fast enough that the number of packets counts, with frames of the oldest size.
+void add_mtu(const Topology& topology, RecordingParts& parts) {
+  constexpr int kFastMegabits = 10'000, kOldestMtu = 1500;
+  std::vector<std::string> fast, small;
+  for (const HostDevice& device : topology.devices) {
+    if (device.kind != DeviceKind::nic || !device.mtu || device.megabits.value_or(0) < kFastMegabits) continue;
+    fast.push_back(device.name);
+    if (*device.mtu <= kOldestMtu)
+      small.push_back(fmt::format("{}: {} bytes at {} Mb/s", device.name, *device.mtu, *device.megabits));
+  }
+  if (fast.empty()) return;
+  parts.facts["topology.mtu"] = small.empty() ? "large" : "small on a fast link";
+  if (!small.empty()) parts.facts["topology.mtu.where"] = join(small, "; ");
+}
+
+}  // namespace
+
 void add_topology_parts(const Topology& topology, RecordingParts& parts) {
+  add_iommu(topology, parts);
+  add_mtu(topology, parts);
   const auto number = [](const auto& value) { return value ? static_cast<double>(*value) : kNaN; };
   Series series{"topology",
                 {"machine", "kind", "device", "address", "numa_node", "link_gts", "max_link_gts", "lanes", "max_lanes",
@@ -232,6 +284,7 @@ void add_topology_parts(const Topology& topology, RecordingParts& parts) {
   if (told) parts.facts["topology.narrow_links"] = degraded.empty() ? "none" : join(degraded, "; ");
   if (!models.empty()) parts.facts["topology.gpus"] = join(models, ", ");
   if (!nvlinks.empty()) parts.facts["topology.nvlink"] = join(nvlinks, "; ");
+  if (!topology.gpu_driver.empty()) parts.facts["topology.gpu_driver"] = topology.gpu_driver;
   if (topology.numa_nodes > 0) parts.facts["topology.numa_nodes"] = std::to_string(topology.numa_nodes);
   if (!topology.governors.empty()) parts.facts["topology.governor"] = join(topology.governors, ", ");
   if (!topology.irq_owners.empty()) parts.facts["topology.irq_owners"] = join(topology.irq_owners, ", ");

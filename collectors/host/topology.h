@@ -32,11 +32,14 @@ struct HostDevice {
   std::string port;        // "100 Gb/sec (4X EDR), InfiniBand, ACTIVE"; of a NIC "25000 Mb/s, up"
   std::string model = {};  // of a GPU, where its driver tells
   std::optional<int> nvlinks = {}, nvlinks_active = {};  // of a GPU that has any
+  std::string iommu = {};                                // type of its group: "DMA-FQ", "identity"; empty: none
+  std::optional<int> mtu = {}, megabits = {};            // of a NIC
 };
 
 struct Topology {
   std::vector<HostDevice> devices;
   int numa_nodes = 0;
+  std::string gpu_driver = {};          // of NVIDIA's kernel module; empty: none
   std::vector<std::string> governors;   // of the CPUs, each once
   std::vector<std::string> irq_owners;  // irqbalance, tuned, crio: who changes interrupts besides us
 };

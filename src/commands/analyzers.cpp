@@ -7,12 +7,14 @@ namespace gradsync {
 std::vector<std::unique_ptr<Analyzer>> all_analyzers() {
   std::vector<std::unique_ptr<Analyzer>> analyzers;
   analyzers.push_back(make_environment());
+  analyzers.push_back(make_configuration());
   analyzers.push_back(make_step_pass());
   analyzers.push_back(make_step_time());
   analyzers.push_back(make_attribution());
   analyzers.push_back(make_overlap());
   analyzers.push_back(make_messages());
   analyzers.push_back(make_collective_sources());
+  analyzers.push_back(make_device_copies());
   analyzers.push_back(make_device_time());
   analyzers.push_back(make_fingerprint());
   analyzers.push_back(make_kernel_occupancy());

@@ -35,6 +35,8 @@ void print_page(const RulePage& page) {
   print_list("Try", page.advice);
   print_list("Its symptoms, folded below it", page.explains);
   print_list("Folded below", page.explained_by);
+  print_list("Its advice is followed", page.order);
+  if (!page.known_issue.empty()) fmt::print("\nReported: {}\n", page.known_issue);
   if (!page.saves.empty()) fmt::print("\nSaving: {}\n", page.saves);
   if (!page.judged_by.empty()) fmt::print("Sensitivity from: {}\n", page.judged_by);
   if (!page.hint.empty()) fmt::print("When it cannot judge: {}\n", page.hint);

@@ -120,8 +120,11 @@ void lay_profiles(const ProfileChoice& named, const std::vector<RankTimeline>& r
   if (named.loads) inputs.loads = named.loads->loads;
   if (!named.fabric) return;
   take_fabric(*named.fabric, ranks, inputs);
+  if (ranks.empty()) return;
   const std::string mismatch = why_not(*named.fabric, query_of(ranks));
-  if (!ranks.empty() && !mismatch.empty())
+  inputs.facts["fabric.mismatches"] = mismatch.empty() ? "no" : "yes";
+  if (!mismatch.empty()) inputs.facts["fabric.mismatch"] = mismatch;
+  if (!mismatch.empty())
     inputs.coverage.push_back(
         {"fabric profile", "", CoverageState::partial, mismatch, sweep_command(query_of(ranks)), 0});
 }

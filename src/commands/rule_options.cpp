@@ -22,6 +22,7 @@ Result<RuleSet> chosen_rules(const RuleChoice& choice) {
   RuleOptions options;
   options.folders.assign(choice.folders.begin(), choice.folders.end());
   options.settings = choice.settings;
+  options.file = choice.file;
   return load_rules(options);
 }
 

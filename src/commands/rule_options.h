@@ -16,6 +16,7 @@ namespace gradsync {
 struct RuleChoice {
   std::vector<std::string> folders;
   std::vector<std::string> settings;
+  std::string file;  // of rules --check FILE
 };
 
 void declare_rules(CLI::App& app, RuleChoice& choice);

@@ -3,11 +3,13 @@
 
 #include <CLI/CLI.hpp>
 
+#include "src/base/file.h"
 #include "src/commands/command.h"
 #include "src/commands/exit_status.h"
 #include "src/commands/output.h"
 #include "src/commands/rule_options.h"
 #include "src/diagnosis/check_rules.h"
+#include "src/diagnosis/known_names.h"
 #include "src/diagnosis/rule_set.h"
 
 namespace gradsync {
@@ -20,6 +22,8 @@ class RulesCommand final : public Command {
 
   void declare(CLI::App& app) override {
     auto* check = app.add_flag("--check", check_, "run every rule's own examples; exit with 4 when one fails");
+    app.add_option("FILE", choice_.file, "with --check: check the rules of this file alone, and their names")
+        ->needs(check);
     app.add_flag("--settable", settable_, "list every threshold that --set can change, with its value")
         ->excludes(check);
     declare_rules(app, choice_);
@@ -28,7 +32,7 @@ class RulesCommand final : public Command {
   int run() override {
     const Result<RuleSet> rules = chosen_rules(choice_);
     if (!rules) return print_error(rules.error());
-    if (check_) return check(*rules);
+    if (check_) return choice_.file.empty() ? check(check_rules(*rules)) : check_file(*rules);
     if (settable_) {
       for (const std::string& line : gradsync::settable(*rules)) fmt::print("{}\n", line);
       return exit_status::kDone;
@@ -40,8 +44,18 @@ class RulesCommand final : public Command {
   }
 
  private:
-  static int check(const RuleSet& rules) {
-    const RuleCheck result = check_rules(rules);
+  int check_file(const RuleSet& rules) const {
+    const RuleSet own = rules_of_file(rules, choice_.file);
+    RuleCheck result = check_rules(own);
+    const Result<std::string> text = read_file(choice_.file);
+    for (const Rule& rule : own.rules) {
+      std::vector<RuleProblem> unknown = unknown_names(rule, text ? *text : std::string());
+      result.problems.insert(result.problems.end(), unknown.begin(), unknown.end());
+    }
+    return check(result);
+  }
+
+  static int check(const RuleCheck& result) {
     for (const RuleProblem& problem : result.problems)
       fmt::print(stderr, "{}:{}: {}: {}\n", problem.file, problem.line, problem.rule, problem.what);
     fmt::print("{} rules, {} examples, {} problems\n", result.rules, result.examples, result.problems.size());

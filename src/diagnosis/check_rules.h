@@ -23,6 +23,9 @@ struct RuleCheck {
   bool passed() const { return problems.empty(); }
 };
 
+// What the example's metrics are to the rules: in its own scope and in `all`.
+MetricSet metrics_of_example(const Example& example);
+
 // Every rule has at least one example of each outcome, and judges each of its examples as it says.
 RuleCheck check_rules(const RuleSet& rules);
 

@@ -96,7 +96,39 @@ void fold(const RuleSet& rules, std::vector<Finding>& fired) {
                         [](const Finding& finding) { return finding.folded_under.empty(); });
 }
 
+bool has(const std::vector<std::string>& ids, const std::string& id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+
+// Advice that waits for another finding's says so first.
+void order_advice(const RuleSet& rules, std::vector<Finding>& fired) {
+  for (Finding& later : fired)
+    for (const Finding& first : fired) {
+      const Rule& rule = *rules.find(first.rule);
+      if (!has(rule.before, later.rule) || !about_the_same(first, later)) continue;
+      later.advice.insert(later.advice.begin(),
+                          "Only after what " + first.rule + " advises, and if it is still found then");
+      break;
+    }
+}
+
 }  // namespace
+
+std::vector<std::pair<std::string, std::string>> contradictions(const RuleSet& rules,
+                                                                const std::vector<Finding>& findings) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (const Finding& a : findings)
+    for (const Finding& b : findings) {
+      if (a.state != FindingState::fired || b.state != FindingState::fired || a.rule == b.rule) continue;
+      const Rule &first = *rules.find(a.rule), &second = *rules.find(b.rule);
+      if (!has(first.excludes, b.rule) || !about_the_same(a, b)) continue;
+      const bool folded = a.folded_under == b.rule || b.folded_under == a.rule;
+      if (!folded && !has(first.before, b.rule) && !has(second.before, a.rule)) pairs.emplace_back(a.rule, b.rule);
+    }
+  std::sort(pairs.begin(), pairs.end());
+  pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+  return pairs;
+}
 
 std::vector<Finding> diagnose(const RuleSet& rules, const MetricSet& metrics, const Facts& facts) {
   std::vector<Finding> fired, unknown, clean;
@@ -112,6 +144,7 @@ std::vector<Finding> diagnose(const RuleSet& rules, const MetricSet& metrics, co
     }
   }
   std::stable_sort(fired.begin(), fired.end(), Order(rules));
+  order_advice(rules, fired);
   fold(rules, fired);
   fired.insert(fired.end(), unknown.begin(), unknown.end());
   fired.insert(fired.end(), clean.begin(), clean.end());

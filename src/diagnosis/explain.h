@@ -21,7 +21,8 @@ struct RulePage {
   std::vector<std::string> advice;
   std::vector<std::string> explains;      // its symptoms
   std::vector<std::string> explained_by;  // rules that fold this one
-  std::string saves, judged_by, hint;
+  std::vector<std::string> order;         // "before, and not together with: tuning-cliff"
+  std::string saves, judged_by, hint, known_issue;
   std::string file;
 };
 

@@ -153,6 +153,8 @@ void read_head(TableReader& reader, Rule& rule) {
   rule.for_each = read_for_each(reader);
   rule.priority = static_cast<int>(reader.integer("priority").value_or(0));
   rule.explains = reader.texts("explains");
+  rule.excludes = reader.texts("excludes");
+  rule.before = reader.texts("before");
   rule.saves = read_saves(reader);
   rule.judged_by = reader.text("judged_by");
 }

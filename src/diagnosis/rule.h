@@ -36,9 +36,12 @@ struct Rule {
   std::string title, says, why, where;  // texts with placeholders
   std::vector<std::string> advice;      // "try"
   std::vector<std::string> explains;    // ids of rules whose findings are symptoms of this one
+  std::vector<std::string> excludes;    // ids of rules whose advice cannot be followed together with this one's
+  std::vector<std::string> before;      // of them: those whose advice waits until this one's was followed
   std::vector<std::string> saves;       // metrics; the first that was measured names the saving
   std::string judged_by;                // metric whose resolution is "would have seen"
   std::string hint;                     // what would make the rule judgeable
+  std::string known_issue;              // where it was reported, and when that was last looked at; empty: no such rule
   ConditionGroup conditions;            // of kind all
   std::vector<Obstacle> not_judged_if;
   std::map<std::string, std::string> from;  // metric → where its threshold comes from

@@ -9,6 +9,7 @@
 #include "src/base/text.h"
 #include "src/base/units.h"
 #include "src/diagnosis/parse_condition.h"
+#include "src/diagnosis/parse_known_issue.h"
 #include "src/diagnosis/parse_lists.h"
 #include "src/diagnosis/parse_rule.h"
 #include "src/diagnosis/toml_text.h"
@@ -50,17 +51,26 @@ Result<void> add_name_classes(RuleSet& rules, const TomlNode& root, const std::s
   return {};
 }
 
-Result<void> add_rule(RuleSet& rules, std::set<std::string>& ids_of_layer, const TomlNode& root,
+Result<void> add_rule(RuleSet& rules, std::set<std::string>& ids_of_layer, Result<Rule> rule, int line,
                       const std::string& file) {
-  auto rule = parse_rule(root, file);
   if (!rule) return rule.error();
   if (!ids_of_layer.insert(rule->id).second)
-    return rule_file_error(file, root.line, "id", fmt::format("'{}' is taken by another file of this folder", rule->id),
-                           "");
+    return rule_file_error(file, line, "id", fmt::format("'{}' is taken by another file of this folder", rule->id), "");
   if (Rule* known = rules.find(rule->id))
     *known = std::move(*rule);
   else
     rules.rules.push_back(std::move(*rule));
+  return {};
+}
+
+// A site's own table adds to the built-in one; an entry with the same id replaces it.
+Result<void> add_known_issues(RuleSet& rules, std::set<std::string>& ids_of_layer, const TomlNode& root,
+                              const std::string& file) {
+  auto entries = known_issue_entries(root, file);
+  if (!entries) return entries.error();
+  for (const TomlNode* entry : *entries)
+    if (const auto added = add_rule(rules, ids_of_layer, parse_known_issue(*entry, file), entry->line, file); !added)
+      return added.error();
   return {};
 }
 
@@ -69,7 +79,8 @@ Result<void> add_file(RuleSet& rules, std::set<std::string>& ids_of_layer, const
   if (!root) return root.error();
   const std::string name = base_name(file.name);
   if (name == "kernels.toml") return add_name_classes(rules, *root, file.name);
-  if (name != "verdict.toml") return add_rule(rules, ids_of_layer, *root, file.name);
+  if (name == "known_issues.toml") return add_known_issues(rules, ids_of_layer, *root, file.name);
+  if (name != "verdict.toml") return add_rule(rules, ids_of_layer, parse_rule(*root, file.name), root->line, file.name);
   auto texts = parse_verdict_texts(*root, file.name);
   if (!texts) return texts.error();
   rules.verdict = std::move(*texts);
@@ -86,11 +97,31 @@ bool leads_to(const RuleSet& rules, const Rule& rule, const std::string& target,
   return false;
 }
 
+Result<void> check_named(const RuleSet& rules, const Rule& rule, const char* key, const std::vector<std::string>& ids) {
+  for (const std::string& id : ids)
+    if (rules.find(id) == nullptr)
+      return rule_file_error(rule.file, rule.line, key, fmt::format("there is no rule '{}'", id),
+                             "gradsync-doctor rules lists them");
+  return {};
+}
+
+// A pair of rules that go before each other has no order.
+Result<void> check_before(const RuleSet& rules, const Rule& rule) {
+  for (const std::string& id : rule.before) {
+    const Rule& other = *rules.find(id);
+    if (std::find(other.before.begin(), other.before.end(), rule.id) != other.before.end())
+      return rule_file_error(rule.file, rule.line, "before", fmt::format("'{}' says the same of this rule", id),
+                             "of two rules one is followed first");
+  }
+  return {};
+}
+
 Result<void> check_explains(const RuleSet& rules) {
   for (const Rule& rule : rules.rules) {
-    for (const std::string& id : rule.explains)
-      if (rules.find(id) == nullptr)
-        return rule_file_error(rule.file, rule.line, "explains", fmt::format("there is no rule '{}'", id), "");
+    for (const auto& [key, ids] :
+         {std::pair{"explains", &rule.explains}, {"excludes", &rule.excludes}, {"before", &rule.before}})
+      if (const auto named = check_named(rules, rule, key, *ids); !named) return named.error();
+    if (const auto ordered = check_before(rules, rule); !ordered) return ordered.error();
     std::set<std::string> seen;
     if (leads_to(rules, rule, rule.id, seen))
       return rule_file_error(rule.file, rule.line, "explains", fmt::format("'{}' explains itself in a circle", rule.id),
@@ -145,11 +176,24 @@ Result<RuleSet> load_rules(const RuleOptions& options) {
     if (!files) return files.error();
     layers.push_back(std::move(*files));
   }
+  if (!options.file.empty()) {
+    auto text = read_file(options.file, kLargestRuleFile);
+    if (!text)
+      return Error{"cannot read rule file", options.file.string(), text.error().why,
+                   "--check FILE takes one .toml file", 2};
+    layers.push_back({{options.file.string(), std::move(*text)}});
+  }
   auto rules = make_rule_set(layers);
   if (!rules) return rules;
   for (const std::string& setting : options.settings)
     if (const auto set = set_threshold(*rules, setting); !set) return set.error();
   return rules;
+}
+
+RuleSet rules_of_file(const RuleSet& rules, const std::filesystem::path& file) {
+  RuleSet own = rules;
+  std::erase_if(own.rules, [&](const Rule& rule) { return rule.file != file.string(); });
+  return own;
 }
 
 void load_name_classes(const RuleSet& rules, Inputs& inputs) {

@@ -28,6 +28,7 @@ const std::vector<RuleFile>& builtin_rule_files();
 struct RuleOptions {
   std::vector<std::filesystem::path> folders;  // --rules DIR: adds rules, or replaces those with the same id
   std::vector<std::string> settings;           // --set RULE.METRIC=VALUE
+  std::filesystem::path file{};                // rules --check FILE: a layer of its own, above the folders
 };
 
 Result<RuleSet> builtin_rules();
@@ -41,6 +42,9 @@ Result<RuleSet> make_rule_set(const std::vector<std::vector<RuleFile>>& layers);
 // "compress-not-overlapped.compress.serial_percent=5 %" changes that rule's threshold on that metric. The error lists
 // what can be set.
 Result<void> set_threshold(RuleSet& rules, std::string_view setting);
+
+// The rules that `file` holds, of a set that was loaded with it: what `rules --check FILE` looks at.
+RuleSet rules_of_file(const RuleSet& rules, const std::filesystem::path& file);
 
 // "RULE.METRIC=VALUE" for every threshold of the rule set, with its present value.
 std::vector<std::string> settable(const RuleSet& rules);

@@ -40,7 +40,7 @@ class WrongCalls(doctor.TestCase):
         (["show"], 2, ["PATH"]),
         (["show", "a", "b"], 2, ["b", "gradsync-doctor show --help"]),
         (["check", "--color", "never"], 2, ["--color"]),
-        (["rules", "[extra]"], 2, ["[extra]"]),
+        (["rules", "[extra]"], 2, ["--check"]),
         (["explain", "one", "two"], 2, ["two"]),
         (["analyze", "--json"], 2, ["--json", "missing"]),
         (["show", "/dev/null"], 3, ["/dev/null", "empty"]),
@@ -95,6 +95,24 @@ class WrongRules(doctor.TestCase):
         done = self.doctor("rules", "--check", "--rules", folder)
         self.assertSays(done, 4, "other.toml:", "straggler-rank")
         self.assertNotIn(" 0 problems", done.stdout)
+
+    def check_file(self, text):
+        file = self.folder / "own.toml"
+        file.write_text(text)
+        return self.doctor("rules", "--check", file)
+
+    def test_one_file_is_checked_with_its_names(self):
+        own = self.RULE.replace('"straggler-rank"', '"our-rule"').replace("priority", "#priority")
+        done = self.check_file(own)
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertIn("1 rules, ", done.stdout)
+        unknown = self.check_file(own.replace("straggler.late_percent", "straggler.lateness_percent"))
+        line = 1 + own[:own.index("straggler.late_percent")].count("\n")
+        self.assertSays(unknown, 4, "own.toml:%d: our-rule: no metric is called straggler.lateness_percent" % line)
+        self.assertSays(self.check_file(own[:own.index("[[example]]")]), 4, "own.toml:", "no example that expects fires")
+        self.assertSays(self.check_file('colour = "blue"\n' + own), 2, "own.toml:", "colour")
+        self.assertSays(self.check_file("id = "), 2, "own.toml:1")
+        self.assertSays(self.doctor("rules", "--check", self.folder / "none.toml"), 2, "none.toml", "No such file")
 
     def test_one_folder_each_time(self):
         own = self.folder_of(own=self.RULE)

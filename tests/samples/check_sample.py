@@ -63,6 +63,25 @@ def describe(report):
                                            ", ".join(fired) or "no finding")
 
 
+def contradiction(report):
+    """Two findings whose rules exclude each other, without one that is folded below the other or goes before it."""
+    rules = {}
+    for file in (ROOT / "rules").glob("step*.toml"):
+        text = file.read_text()
+        rules[re.search(r'^id\s*=\s*"(.*)"', text, re.M).group(1)] = {
+            key: re.findall(r'"([^"]+)"', (re.search(r"^%s\s*=\s*\[(.*?)\]" % key, text, re.M | re.S) or [""])[0])
+            for key in ("excludes", "before")}
+    fired = [finding for finding in report["findings"] if finding["state"] == "fired" and finding["rule"] in rules]
+    for a in fired:
+        for b in fired:
+            first, second = rules[a["rule"]], rules[b["rule"]]
+            ordered = b["rule"] in first["before"] or a["rule"] in second["before"]
+            folded = a.get("folded_under") == b["rule"] or b.get("folded_under") == a["rule"]
+            if b["rule"] in first["excludes"] and not ordered and not folded:
+                return "%s and %s exclude each other, and nothing says which is followed first" % (a["rule"], b["rule"])
+    return None
+
+
 def run(doctor, arguments):
     with tempfile.TemporaryDirectory(prefix="gsd-sample-") as folder:
         report = pathlib.Path(folder) / "report.json"
@@ -82,6 +101,8 @@ def check_recording(doctor, sample, archive):
         report, _ = run(doctor, ["show", folder + "/recording"])
     print(sample, "stored:", describe(report))
     check_bytes(sample, report)
+    if contradiction(report):
+        sys.exit(contradiction(report))
     return agrees(report, expected_finding(sample))
 
 

@@ -121,6 +121,7 @@ class Feeder {
     if (key == "seq") return event.sequence = static_cast<std::uint32_t>(number(value)), true;
     if (key == "id") return ids_[number(value)] = event.reference, true;
     if (key == "on") return event.correlation = static_cast<std::uint64_t>(number(value)), true;
+    if (key == "corr") return event.correlation = static_cast<std::uint64_t>(number(value)), true;
     if (key == "variant") return event.group = NameId{static_cast<std::uint32_t>(number(value))}, true;
     if (key == "deep") return flag(kFlagDeep);
     if (key == "async") return flag(kFlagAsync);

@@ -8,6 +8,7 @@
 //   collective all_reduce 20000..30000 bytes=4096 group=0 seq=3 id=7 async=1 hook=1 extrapolated=1 dtype=float32 elements=1024 site=a.py:3
 //   wait 25000..30000 on=7                               blocked on the collective with id 7
 //   host_sync item 26000..26010 hook=1 site=a.py:9
+//   host_call cudaLaunchKernel 90..95 corr=12            what it launched has the same corr
 //   kernel gemm 100..200   copy 100..200   mark x 100..100   loss 3 why
 //
 // `source=profiler` on any line; keys that are not fields become attributes (integers when they look like one).

@@ -73,6 +73,8 @@ def tell_basics():
         tell("net_namespace", os.stat("/proc/self/ns/net").st_ino)
     except OSError:
         pass
+    from . import settings   # which tells through this module
+    settings.tell_environment()
     tell_group()
 
 

@@ -2,7 +2,7 @@
 import sys
 import weakref
 
-from . import activation, call_site, group_hooks
+from . import activation, call_site, group_hooks, settings
 from .collectives import traffic
 from .state import state
 from .steps import steps
@@ -19,6 +19,7 @@ class Coverage:
     def reset(self):
         self._ddps = weakref.WeakSet()
         self._hooked = weakref.WeakSet()
+        self._settings_told = False
 
     def ddp_built(self, ddp):
         self._ddps.add(ddp)
@@ -34,6 +35,7 @@ class Coverage:
             activation.tell_group()   # the first look may have come while the group was being made
             self._look_at_ddp()
             self._look_at_modules()
+            self._look_at_settings()
         except Exception as error:
             state.fault("coverage", error)
         return number + LOOK_EACH
@@ -59,6 +61,13 @@ class Coverage:
                 activation.tell("not_covered.compiled", "what compiled code sends is seen in the profiler window only")
         elif not self._ddps and not self._watch_all_groups() and not traffic.issued:
             activation.tell("not_covered.collectives", "none was issued in Python: those issued in C++ are not seen")
+
+    def _look_at_settings(self):
+        """Files beside the job: once."""
+        if self._settings_told:
+            return
+        self._settings_told = True
+        settings.tell_extensions()
 
     def _watch_all_groups(self):
         """False when there are groups that cannot be watched."""

@@ -1,7 +1,7 @@
 """DistributedDataParallel: how it was built, its forward passes, and how often it runs without gradients."""
 import functools
 
-from . import activation, ddp_logger, vocabulary as v
+from . import activation, ddp_logger, settings, vocabulary as v
 from .coverage import coverage
 from .event_name import EventName
 from .patches import patches
@@ -50,6 +50,7 @@ def _tell(ddp):
             activation.tell("ddp." + key, str(bool(getattr(ddp, key))).lower())
     if trained:
         activation.tell("device", trained[0].device.type)
+        settings.tell_device(trained[0].device)
     activation.tell_group()
     activation.tell("ddp.group", _group_label(ddp))
     coverage.ddp_built(ddp)

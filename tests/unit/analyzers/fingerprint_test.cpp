@@ -337,3 +337,36 @@ TEST_CASE("collectives that looked dense carry what kernels compressed; without 
   CHECK_FALSE(model.fingerprint(dense, Origin::files).facts.contains("compression"));
   CHECK(model.fingerprint(dense, Origin::watched).facts.at("compression") == "none");  // the job's hook knows
 }
+
+TEST_CASE("how a compression is written: counted on the host, sorted, as signs") {
+  Trace trace;
+  trace.range(kHook, 100, 400)
+      .range("aten::topk", 105, 125)
+      .kernel("mbtopk::gatherTopK<float>", 110, 130, 140)
+      .kernel("bitonicSortKVInPlace", 115, 140, 150)
+      .range("aten::topk", 126, 135)
+      .kernel("mbtopk::gatherTopK<float>", 130, 150, 160)
+      .range("aten::nonzero", 140, 150)
+      .kernel("cub::DeviceReduce<NonZeroOp>", 145, 160, 165)
+      .collective("all_gather", 160, 170, 200, 4000)
+      .range(kNode + "WhereBackward0", 490, 520)  // the model's own
+      .range("aten::nonzero", 500, 510)
+      .kernel("cub::DeviceReduce<NonZeroOp>", 505, 520, 530);
+  const Conclusions found = trace.fingerprint();
+  CHECK(*found.metrics.value("compress.nonzero_per_step", "all") == 1);
+  CHECK(*found.metrics.value("compress.quantile_per_step", "all") == 0);
+  CHECK(*found.metrics.value("compress.sorted_topk_percent", "all") == 50);
+  CHECK(found.facts.at("compression.codes") == "no signs");
+  // Four kernels of 35 µs in all before the collective.
+  CHECK(*found.metrics.value("compress.kernel_mean_us", "all") == doctest::Approx(35.0 / 4).epsilon(0.2));
+  Trace host;
+  host.range(kHook, 100, 400)
+      .range("c10d::allgather_", 200, 210)
+      .range("aten::sign", 110, 120)
+      .on_host("all_gather", 215, 300);
+  CHECK(host.fingerprint().facts.at("compression.codes") ==
+        "no signs");  // no row of the table knows it: nothing was seen
+  Trace bare;
+  bare.kernel("gatherTopK", 110, 120, 140).collective("all_gather", 130, 160, 200, 4000);
+  CHECK_FALSE(bare.fingerprint().facts.contains("compression.codes"));
+}

@@ -109,3 +109,21 @@ TEST_CASE("a step wholly inside no_sync() sends nothing that the framework could
   const Conclusions found = analyze(text);
   CHECK_FALSE(found.metrics.value("comm.dense_ratio_percent", "all"));
 }
+
+TEST_CASE("indices of 64 bits, and what gathering makes of a payload among many ranks") {
+  const std::string body =
+      kSteps +
+      "range compress @50000..@59000 hook=1 name=hook\n"
+      "collective all_gather @60000..@65000 hook=1 bytes=160000 elements=20000 dtype=int64 group=w seq={0}\n"
+      "collective all_gather @65000..@70000 hook=1 bytes=80000 elements=20000 dtype=float32 group=w seq={0}";
+  const auto with = [&](const std::string& world) {
+    return analyze("process host=n pid=1\nfact rank=0 framework=ddp hook.kind=custom ddp.gradient_bytes=4000000 " +
+                   world + "\n" + repeat_step(20, 100000, body));
+  };
+  const Conclusions two = with("world_size=2"), many = with("world_size=33");
+  CHECK(*two.metrics.value("compress.wide_index_percent", "all") == doctest::Approx(200.0 / 3));
+  // N - 1 payloads of 240 kB against 2 (N - 1) / N times 4 MB: 3 % times the ranks.
+  CHECK(*two.metrics.value("compress.traffic_ratio_percent", "all") == doctest::Approx(6));
+  CHECK(*many.metrics.value("compress.traffic_ratio_percent", "all") == doctest::Approx(99));
+  CHECK_FALSE(with("").metrics.value("compress.traffic_ratio_percent", "all"));
+}

@@ -1,15 +1,21 @@
-// Golden cases: tests/golden/<case>/events.txt → report.json and report.txt, byte for byte.
+// Golden cases: tests/golden/<case>/events.txt → report.json and report.txt, byte for byte. facts.txt, where there is one,
+// holds what collectors of the machine would have added, key=value, a line each; such a case goes straight to timelines,
+// because its hosts and its device's streams are no writer's of this machine.
 // A case may have a series.json: tables that collectors of the doctor wrote, as a report.
 // GSD_UPDATE_GOLDEN=1 rewrites them; read the difference before committing it.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "src/base/file.h"
 #include "src/commands/examine.h"
+#include "src/diagnosis/diagnose.h"
 #include "src/diagnosis/rule_set.h"
 #include "src/report/json.h"
 #include "src/report/terminal.h"
+#include "src/timeline/builder.h"
+#include "tests/support/text_events.h"
 #include "tests/support/text_recording.h"
 
 using namespace gradsync;
@@ -33,6 +39,29 @@ void compare(const fs::path& file, const std::string& bytes) {
   CHECK(*golden == bytes);
 }
 
+Facts added_facts(const fs::path& folder) {
+  Facts facts;
+  const auto text = read_file(folder / "facts.txt");
+  if (!text) return facts;
+  for (std::string_view rest = *text; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    if (const std::size_t equals = line.find('='); equals != std::string_view::npos)
+      facts[std::string(line.substr(0, equals))] = line.substr(equals + 1);
+  }
+  return facts;
+}
+
+Report from_memory(const std::string& events, const Report& parts, const RuleSet& rules) {
+  TimelineBuilder builder;
+  test::feed(events, builder);
+  Inputs inputs;
+  load_name_classes(rules, inputs);
+  inputs.run = parts.run;
+  inputs.facts = parts.facts;
+  return conclude(builder.build(), std::move(inputs), rules, {});
+}
+
 }  // namespace
 
 TEST_CASE("golden cases") {
@@ -44,6 +73,7 @@ TEST_CASE("golden cases") {
     parts.command = "run";
     parts.run.command_line = {"python3", "train.py"};
     parts.run.seconds = 0.75;
+    parts.facts = added_facts(entry.path());
     if (const auto series = read_file(entry.path() / "series.json")) {
       auto told = report_from_json(*series, "series.json");
       REQUIRE(told);
@@ -51,10 +81,13 @@ TEST_CASE("golden cases") {
     }
     const auto events = read_file(entry.path() / "events.txt");
     REQUIRE(events);
-    const test::TextRecording recording(*events, parts);
-    auto report = examine(recording.folder(), *rules);
+    auto report = parts.facts.empty() ? examine(test::TextRecording(*events, parts).folder(), *rules)
+                                      : Result<Report>(from_memory(*events, parts, *rules));
     REQUIRE(report);
     normalise(*report);
+    CAPTURE(entry.path().string());
+    for (const auto& [first, second] : contradictions(*rules, report->findings))
+      FAIL_CHECK(first << " and " << second << " exclude each other, and nothing says which is followed first");
     compare(entry.path() / "report.json", report_to_json(*report));
     TerminalOptions terminal;
     terminal.width = 100;

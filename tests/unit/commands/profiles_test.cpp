@@ -254,6 +254,12 @@ TEST_CASE("a named profile is used whatever it was measured on, and what does no
   REQUIRE(about_profile(inputs) != nullptr);
   CHECK(about_profile(inputs)->state == CoverageState::partial);
   CHECK(about_profile(inputs)->reason == "measured on node1, this job runs on node2");
+  CHECK(inputs.facts.at("fabric.mismatches") == "yes");
+  CHECK(inputs.facts.at("fabric.mismatch") == "measured on node1, this job runs on node2");
+  Inputs fitting;
+  choose_profiles(recording, job("node1", "gloo"), fitting);
+  CHECK(fitting.facts.at("fabric.mismatches") == "no");
+  CHECK_FALSE(fitting.facts.contains("fabric.mismatch"));
 }
 
 TEST_CASE("stamps of UTC") {

@@ -35,6 +35,15 @@ MetricSet job(std::initializer_list<Measured> special) {
       {"host_sync.count_per_step", 1},
       {"host_sync.in_hook_per_step", 0},
       {"run.ranks_seen", 2},
+      {"run.ranks_missing", 0},
+      {"run.hosts", 1},
+      {"sched.explained_by_irq_percent", 0},
+      {"fabric.send_recv.alpha_us", 30},
+      {"load.scatter.cuda.roofline_percent", 60},
+      {"load.scatter.cuda.ms", 1},
+      {"ddp.largest_bucket_percent", 100},
+      {"ddp.largest_bucket_bytes", 800000},
+      {"ddp.synchronised_backwards_per_step", 1},
       {"sched.delay_p99_ms", 0.1},
       {"sched.wait_share_percent", 2},
       {"sched.held_up_percent", 0.5},
@@ -95,7 +104,20 @@ Facts facts(const std::string& compression, const std::string& place) {
               {"sweep", "live"},
               {"sweep.cliff", "no cliff"},
               {"sweep.not_a_collective", "no"},
-              {"steps.source", "hook"}};
+              {"steps.source", "hook"},
+              {"hook.kind", "none"},
+              {"torch", "2.5.1"},
+              {"nccl.version", "2.23.4"},
+              {"bench", "cpu"},
+              {"fabric.mismatches", "no"},
+              {"extensions.stale", "no"},
+              {"configuration.socket_interface", "unset"},
+              {"env.nccl_p2p_disable", "unset"},
+              {"topology.mtu", "large"},
+              {"ddp.count", "1"},
+              {"ddp.bucket_cap_mb", "25"},
+              {"ddp.find_unused_parameters", "false"},
+              {"ddp.gradient_as_bucket_view", "false"}};
   if (compression != "none") known["compression.started"] = "yes";
   return known;
 }

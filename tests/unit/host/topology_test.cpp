@@ -77,6 +77,37 @@ TEST_CASE("NICs, RDMA devices and GPUs with their links and nodes") {
   CHECK(parts.series.at("topology").rows.size() == 4);
 }
 
+TEST_CASE("frames of fast interfaces, and translation between devices") {
+  const auto facts = [](const char* mtu, const char* speed, const char* group) {
+    const test::Tree tree;
+    put_function(tree, "0000:1b:00.0", "16.0 GT/s PCIe", 16, 0);
+    put_function(tree, "0000:3b:00.0", "16.0 GT/s PCIe", 16, 0);
+    tree.link("sys/class/net/eth0/device", "../../../devices/pci0000:00/0000:1b:00.0");
+    tree.put("sys/class/net/eth0/mtu", mtu);
+    tree.put("sys/class/net/eth0/speed", speed);
+    tree.put("sys/devices/pci0000:00/0000:3b:00.0/class", "0x030200\n");
+    if (*group != 0) tree.put("sys/devices/pci0000:00/0000:3b:00.0/iommu_group/type", group);
+    tree.link("sys/bus/pci/devices/0000:3b:00.0", "../../../devices/pci0000:00/0000:3b:00.0");
+    tree.put("proc/driver/nvidia/version",
+             "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.161.08  Sat Feb 24 22:55:58 UTC 2024\nGCC version: "
+             "12.2.0\n");
+    RecordingParts parts;
+    add_topology_parts(read_topology({tree.root() / "proc", tree.root() / "sys"}), parts);
+    return parts.facts;
+  };
+  const Facts small = facts("1500\n", "25000\n", "DMA-FQ\n");
+  CHECK(small.at("topology.mtu") == "small on a fast link");
+  CHECK(small.at("topology.mtu.where") == "eth0: 1500 bytes at 25000 Mb/s");
+  CHECK(small.at("topology.iommu") == "translates");
+  CHECK(small.at("topology.gpu_driver") == "535.161.08");
+  const Facts large = facts("9000\n", "25000\n", "identity\n");
+  CHECK(large.at("topology.mtu") == "large");
+  CHECK(large.at("topology.iommu") == "passes through");
+  const Facts slow = facts("1500\n", "1000\n", "");
+  CHECK_FALSE(slow.contains("topology.mtu"));
+  CHECK(slow.at("topology.iommu") == "off");
+}
+
 TEST_CASE("an empty tree has no facts") {
   const test::Tree tree;
   RecordingParts parts;
