@@ -34,6 +34,8 @@ std::vector<std::unique_ptr<Analyzer>> all_analyzers() {
   analyzers.push_back(make_user_copy());
   analyzers.push_back(make_nic_pressure());
   analyzers.push_back(make_ab());
+  analyzers.push_back(make_quality());
+  analyzers.push_back(make_quality_passes());
   return analyzers;
 }
 
