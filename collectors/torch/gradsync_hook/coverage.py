@@ -2,7 +2,7 @@
 import sys
 import weakref
 
-from . import activation, call_site, group_hooks
+from . import activation, call_site, deepspeed, group_hooks
 from .collectives import traffic
 from .state import state
 from .steps import steps
@@ -34,6 +34,7 @@ class Coverage:
             activation.tell_group()   # the first look may have come while the group was being made
             self._look_at_ddp()
             self._look_at_modules()
+            deepspeed.look("deepspeed" in sys.modules)
         except Exception as error:
             state.fault("coverage", error)
         return number + LOOK_EACH

@@ -50,6 +50,8 @@ MetricSet job(std::initializer_list<Measured> special) {
       {"fabric.cliff_percent", 0},
       {"fabric.plateau_percent", 94},
       {"fabric.wrong_results", 0},
+      {"quality.nonfinite_count", 0},
+      {"quality.replica_difference_percent", 0},
   });
   for (const char* rank : {"rank:0", "rank:1"}) {
     metrics.add({"sched.starved_ms", rank, 0.3, 30, {}, {}, {}, "", {}});
@@ -74,6 +76,7 @@ Facts facts(const std::string& compression, const std::string& place) {
               {"device", "cpu"},
               {"framework", "ddp"},
               {"instrumented", "yes"},
+              {"deepspeed.zero_stage", "none"},
               {"compression", compression},
               {"compression.place", place},
               {"sched.same_core.kind", "none"},
