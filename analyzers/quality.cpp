@@ -73,7 +73,7 @@ class QualityAnalyzer final : public Analyzer {
     else if (state.starts_with("waiting"))
       conclusions.coverage.push_back({"gradient quality", "", CoverageState::unavailable,
                                       "the job ended before the first window",
-                                      "train for longer: the first window ends after 52 steps", 0});
+                                      "train for longer: the first window ends after 68 steps", 0});
     else
       conclusions.coverage.push_back({"gradient quality", "", CoverageState::collected, "", "", 0});
   }

@@ -45,7 +45,7 @@ void declare_ab(CLI::App& app, AbOptions& options) {
       ->type_name("SYNC");
   app.add_flag("--yes", options.yes, "--ab also in a job that writes checkpoints")->needs(ab);
   app.add_flag("--quality", options.quality,
-               "measure what compression does to the gradient: an all-reduce of 128 KiB every 8 steps")
+               "measure what compression does to the gradient: an all-reduce of some 32 KiB every 16 steps")
       ->excludes(ab);
 }
 

@@ -5,7 +5,7 @@ import unittest
 from support import observed
 
 ALWAYS = "budget=100000"   # it does not give up because the machine is busy
-STEPS = 56                 # one window of 32 passes
+STEPS = 72                 # one window of 32 passes
 
 
 @observed.needs_library()
@@ -63,7 +63,7 @@ class Quality(observed.TestCase):
                 self.assertAlmostEqual(1_000_000, window["norm_ratio_ppm"], delta=1000)
 
     def test_layers_without_an_entry(self):
-        self.job("k_zero", 152)
+        self.job("k_zero", 168)
         last = {event.group: event.attributes for event in self.spools[0].of("mark", "quality.window")}
         self.assertEqual(128, last["all"]["passes"])
         starved = {layer for layer, mark in last.items() if mark["sent_ppm"] == 0 and mark["moved_ppm"] > 0}
@@ -106,10 +106,10 @@ class Quality(observed.TestCase):
         self.assertGreater(self.marks("window", "all")[0]["memory_cosine_ppm"], 999_000)
 
     def test_it_gives_up_when_it_costs_too_much(self):
-        self.job("feedback", 120, "budget=0.0001")
+        self.job("feedback", 160, "budget=0.0001")
         for state in self.states:
             self.assertRegex(state, "^off: it cost [0-9.]+ % of the step, allowed is 0.0001 %")
-        self.assertLessEqual(len(self.marks("window", "all")), 1)
+        self.assertLess(max(event.sequence for event in self.spools[0].of("mark", "quality.window")), 120)
 
     def test_ranks_that_were_not_asked_alike(self):
         for case, reason in (("not_asked", "a rank has not reported"), ("other_plan", "not at the same place|not reported")):

@@ -3,7 +3,7 @@
     before(bucket) ─▶ the user's hook ─▶ after(bucket, future) … end of backward ─▶ pass_finished()
 
 The job's numbers are only read. In the first pass of a block one all-reduce of ours averages what all ranks summed up
-(2 × samples + 1 numbers); whether it is issued depends on nothing but what was agreed, so that no rank waits for one
+(2 × samples + 2 numbers); whether it is issued depends on nothing but what was agreed, so that no rank waits for one
 that another leaves out.
 """
 import time
@@ -16,7 +16,7 @@ from .sampling import Samples, Sampling, parts
 from .state import QUALITY, state
 from .window_sums import Sums, WindowSums
 
-REPLICAS_EACH = 4   # blocks
+REPLICAS_EACH = 2   # blocks
 SLOW_BLOCKS = 3     # in a row above the budget, before it gives up
 PINGS = 11
 

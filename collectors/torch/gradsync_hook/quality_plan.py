@@ -1,7 +1,7 @@
 """When run --quality looks: fixed before the first pass, the same on every rank.
 
-    passes   0 … first │ layout is told │ and read by all │ sums of 8 passes │ sums of 8 passes │ …
-    block              1                2                 3                  4
+    passes   0 … first │ layout is told │ and read by all │ sums of 16 passes │ sums of 16 passes │ …
+    block              1                2                 3                   4
 
 In the first pass of a block more is looked at (the probe pass); behind its last one the sums of the block are compared.
 """
@@ -12,7 +12,7 @@ EARLY = 4   # passes at the start that are probed as well, for what goes wrong a
 
 
 class Plan(Blocks):
-    def __init__(self, first=4, block=8, budget_percent=1.0):
+    def __init__(self, first=4, block=16, budget_percent=1.0):
         super().__init__(first, block)
         self.blocks = ENDLESS
         self.budget_percent = budget_percent
@@ -26,8 +26,8 @@ class Plan(Blocks):
 
 
 def from_text(text):
-    """`first=4,block=8,budget=1`; what is missing has these values. ValueError for what makes no plan."""
-    values = {"first": 4, "block": 8, "budget": 1.0}
+    """`first=4,block=16,budget=1`; what is missing has these values. ValueError for what makes no plan."""
+    values = {"first": 4, "block": 16, "budget": 1.0}
     for entry in filter(None, text.split(",")):
         name, _, value = entry.partition("=")
         if name not in values:

@@ -7,7 +7,7 @@ A sum of squares over a layer is then its samples' sum times elements / samples.
 """
 import hashlib
 
-PLACES = 16384     # of the whole model
+PLACES = 4096      # of the whole model: a cosine to about one per cent
 FEWEST = 64        # of a layer that has as many
 
 

@@ -41,6 +41,7 @@ MetricSet job(std::initializer_list<Measured> special) {
       {"irq.queues", 0},
       {"sched.throttled_percent", 0},
       {"host.steal_percent", 0},
+      {"host.others_percent", 1},
       {"topology.narrow_link_count", 0},
       {"nic.cnp_per_s", 0},
       {"nic.pause_per_s", 0},
@@ -61,6 +62,8 @@ MetricSet job(std::initializer_list<Measured> special) {
     metrics.add({"usercopy.share_percent", rank, 3, 900, {}, {}, {}, "", {}});
     metrics.add({"usercopy.step_percent", rank, 0.5, 30, {}, {}, {}, "", {}});
     metrics.add({"usercopy.exposed_percent", rank, 1, 30, {}, {}, {}, "", {}});
+    metrics.add({"store.rtt_ms", rank, 0.1, 11, {}, {}, {}, "", {}});
+    metrics.add({"store.rtt_over_best", rank, 1, 11, {}, {}, {}, "", {}});
     metrics.add({"rank.ended_early", rank, 0, 1, {}, {}, {}, "", {}});
     metrics.add({"straggler.late_ms", rank, 0.2, 30, {}, {}, {}, "", 0.3});
     metrics.add({"straggler.late_percent", rank, 0.2, 30, {}, {}, {}, "", {}});
