@@ -11,6 +11,7 @@
 #include <cstdlib>
 
 #include "analyzers/analyzers.h"
+#include "analyzers/annealing.h"
 #include "analyzers/quality_rows.h"
 #include "analyzers/rows.h"
 #include "src/base/statistics.h"
@@ -24,6 +25,7 @@ constexpr double kFewestTurns = 2;      // W r
 constexpr std::size_t kFewestWindows = 3;
 constexpr double kLargeShare = 0.01;  // of the parameters: a layer whose norm is judged
 constexpr std::int64_t kShortest = 32;
+constexpr double kDenserAtEnd = 5;  // as in the advice of late-noise: 2 % becomes 10 %
 
 std::string fact_of(const Facts& facts, const std::string& key) {
   const auto found = facts.find(key);
@@ -58,6 +60,7 @@ class QualityAnalyzer final : public Analyzer {
     const double density = judge_whole(windows, conclusions);
     judge_layers(windows, density, conclusions);
     judge_noise(windows, conclusions);
+    write_annealing(100 * density, conclusions);
   }
 
  private:
@@ -190,6 +193,18 @@ class QualityAnalyzer final : public Analyzer {
     add_value(conclusions.metrics, "quality.relative_error", "all", last(relative), n, kSource);
     add_value(conclusions.metrics, "quality.error_growth", "all", last(relative) / first(relative), n, kSource);
     add_value(conclusions.metrics, "quality.gradient_left_percent", "all", 100 * last(norm) / first(norm), n, kSource);
+  }
+
+  // What of this selection's density is left over the training by the quoted schedule, and one to five times as much at
+  // the end, where an error that does not shrink with the gradient hurts most. Of selections alone.
+  static void write_annealing(double percent, Conclusions& conclusions) {
+    if (fact_of(conclusions.facts, "compression") != "topk" || percent <= 0) return;
+    Series& series = conclusions.series["annealing"];
+    series = {"annealing", {"progress_percent", "quoted_percent", "rising_percent"}, {}};
+    const double end = std::min(100.0, kDenserAtEnd * percent);
+    for (const int progress : {0, 25, 50, 75, 90, 100})
+      series.rows.push_back({std::int64_t{progress}, quoted_density(percent, progress / 100.0),
+                             annealed_density(percent, end, progress / 100.0, 1)});
   }
 
   static void write_series(const std::vector<QualityMark>& windows, Conclusions& conclusions) {
