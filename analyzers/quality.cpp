@@ -15,11 +15,13 @@
 #include "analyzers/quality_rows.h"
 #include "analyzers/rows.h"
 #include "src/base/statistics.h"
+#include "src/timeline/rank_timeline.h"
 
 namespace gradsync {
 namespace {
 
 constexpr const char* kSource = "run --quality";
+constexpr std::string_view kSentTable = "hook_sent";
 constexpr double kStarvedPasses = 100;  // from the article's corrected rule: never selected for more than 100 steps
 constexpr double kFewestTurns = 2;      // W r
 constexpr std::size_t kFewestWindows = 3;
@@ -50,10 +52,16 @@ class QualityAnalyzer final : public Analyzer {
 
   void summarise(const RankTimeline& rank, const Inputs&, Summary& summary) const override {
     summarise_quality(rank, summary);
+    std::int64_t bytes = 0;  // that this rank hands to collectives inside the hook
+    for (const Event& event : rank.events)
+      if (event.kind == Kind::collective && event.has(kFlagInHook)) bytes += event.bytes;
+    if (bytes > 0 && !rank.steps.empty())
+      summary.table(kSentTable, {"rank", "bytes"}).rows.push_back({std::int64_t{rank.rank}, bytes});
   }
 
   void conclude(const Summary& all, const Inputs& inputs, Conclusions& conclusions) const override {
     tell_coverage(inputs, conclusions);
+    compare_ranks(all, conclusions);
     const std::vector<QualityMark> windows = windows_of_first_rank(all);
     if (windows.empty()) return;
     write_series(windows, conclusions);
@@ -64,6 +72,20 @@ class QualityAnalyzer final : public Analyzer {
   }
 
  private:
+  // Ranks of one job take the same steps, so that sums over the run compare.
+  static void compare_ranks(const Summary& all, Conclusions& conclusions) {
+    const Series* table = all.find(kSentTable);
+    if (table == nullptr || table->rows.size() < 2) return;
+    std::map<std::int64_t, double> sent;
+    for (const auto& row : table->rows)
+      sent[std::get<std::int64_t>(row[0])] += static_cast<double>(std::get<std::int64_t>(row[1]));
+    double least = sent.begin()->second;
+    for (const auto& [rank, bytes] : sent) least = std::min(least, bytes);
+    for (const auto& [rank, bytes] : sent)
+      add_value(conclusions.metrics, "compress.bytes_over_least", "rank:" + std::to_string(rank), bytes / least, 1,
+                "torch_hook");
+  }
+
   static void tell_coverage(const Inputs& inputs, Conclusions& conclusions) {
     const std::string state = fact_of(conclusions.facts, "quality.state");
     if (!inputs.facts.contains("option.quality") && state.empty()) return;

@@ -155,6 +155,21 @@ TEST_CASE("the store's answer and our own cost, by rank") {
   CHECK(value(conclusions, "quality.cost_percent") == doctest::Approx(0.6));
 }
 
+TEST_CASE("a rank that sends more than the others, inside the hook") {
+  const auto text = [](int bytes) {
+    std::string steps;
+    for (int i = 0; i < 4; ++i)
+      steps += fmt::format(
+          "step {} {}..{}\ncollective all_gather {}..{} bytes={} hook=1\ncollective all_reduce {}..{} "
+          "bytes=999\n",
+          i, i * 100, i * 100 + 100, i * 100 + 10, i * 100 + 20, bytes, i * 100 + 30, i * 100 + 40);
+    return steps;
+  };
+  const Conclusions conclusions = found(text(200), "", text(500));
+  CHECK(value(conclusions, "compress.bytes_over_least", "rank:0") == 1);
+  CHECK(value(conclusions, "compress.bytes_over_least", "rank:1") == doctest::Approx(2.5));
+}
+
 TEST_CASE("why there is nothing to judge is told") {
   const auto told = [](const std::string& state) {
     const Conclusions conclusions =
