@@ -37,9 +37,11 @@ std::unique_ptr<Analyzer> make_gpu_state();       // clocks, power, errors and n
 std::unique_ptr<Analyzer> make_host_join();       // exposed communication in which a thread had no CPU
 std::unique_ptr<Analyzer> make_user_copy();       // CPU time in copies between user and kernel memory
 std::unique_ptr<Analyzer> make_host_pressure();   // stolen time, quotas, pressure of the machine
-std::unique_ptr<Analyzer> make_ab();           // what leaving out the communication hook was worth; behind attribution
-std::unique_ptr<Analyzer> make_sched_delay();  // threads that could run and had no CPU
-std::unique_ptr<Analyzer> make_whatif();       // what each remedy would save; behind fabric_fit and straggler
-std::unique_ptr<Analyzer> make_fingerprint();  // which exchanges are compressed, by what, and unknown kernels
+std::unique_ptr<Analyzer> make_ab();       // what leaving out the communication hook was worth; behind attribution
+std::unique_ptr<Analyzer> make_quality();  // what the optimiser received, over windows; behind messages
+std::unique_ptr<Analyzer> make_quality_passes();  // of single passes; behind quality
+std::unique_ptr<Analyzer> make_sched_delay();     // threads that could run and had no CPU
+std::unique_ptr<Analyzer> make_whatif();          // what each remedy would save; behind fabric_fit and straggler
+std::unique_ptr<Analyzer> make_fingerprint();     // which exchanges are compressed, by what, and unknown kernels
 
 }  // namespace gradsync

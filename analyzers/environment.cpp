@@ -13,7 +13,7 @@ namespace gradsync {
 namespace {
 
 // Facts of a process that are the run's when all ranks agree.
-constexpr std::array<std::string_view, 22> kJoined{"backend",
+constexpr std::array<std::string_view, 27> kJoined{"backend",
                                                    "device",
                                                    "torch",
                                                    "python",
@@ -34,7 +34,12 @@ constexpr std::array<std::string_view, 22> kJoined{"backend",
                                                    "ab.with",
                                                    "ab.schedule",
                                                    "ab.bypassed_passes",
-                                                   "net_namespace"};
+                                                   "net_namespace",
+                                                   "quality.state",
+                                                   "quality.memory",
+                                                   "deepspeed.zero_stage",
+                                                   "deepspeed.optimizer",
+                                                   "deepspeed.config"};
 
 struct End {
   std::int64_t pid = 0, step = -1, last_ns = 0, clean = 0;

@@ -26,7 +26,8 @@ class HostPressureAnalyzer final : public Analyzer {
                                            {"host.softirq_percent", "softirq_percent"},
                                            {"host.cpu_pressure_percent", "psi_cpu_some_percent"},
                                            {"host.memory_pressure_percent", "psi_memory_full_percent"},
-                                           {"host.io_pressure_percent", "psi_io_full_percent"}})
+                                           {"host.io_pressure_percent", "psi_io_full_percent"},
+                                           {"host.others_percent", "others_percent"}})
         if (const auto value = table.number(row, column)) add_worst(metric, *value, 1, conclusions);
       const double seconds = table.number(row, "interval_s").value_or(0);
       if (const auto dropped = table.number(row, "softnet_dropped"); dropped && seconds > 0)

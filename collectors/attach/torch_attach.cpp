@@ -29,7 +29,8 @@ class TorchAttach final : public Collector {
                                            {"steps", "GSD_STEPS"},
                                            {"budget", "GSD_BUDGET"},
                                            {"ab", "GSD_AB"},
-                                           {"ab-yes", "GSD_AB_YES"}})
+                                           {"ab-yes", "GSD_AB_YES"},
+                                           {"quality", "GSD_QUALITY"}})
       if (const auto found = context.options.find(option); found != context.options.end())
         environment[variable] = found->second;
       else

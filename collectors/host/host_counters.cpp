@@ -1,7 +1,11 @@
 #include "collectors/host/host_counters.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <limits>
 
+#include "src/base/cpu_list.h"
 #include "src/base/file.h"
 
 namespace gradsync {
@@ -11,6 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kMostGroups = 256;
+constexpr double kShortestShare = 3;  // s
 
 std::string read_small(const fs::path& path) {
   const Result<std::string> text = read_file(path, 1 << 22);
@@ -79,12 +84,26 @@ std::optional<QuotaWatch::Group> QuotaWatch::worst() const {
   return worst == nullptr ? std::nullopt : std::optional<Group>(*worst);
 }
 
+std::optional<double> others_percent(const JobShare& share, double ticks_per_s) {
+  const double seconds = static_cast<double>(share.to - share.from) * 1e-9;
+  if (!share.first || !share.last || share.cpus.empty() || seconds < kShortestShare || ticks_per_s <= 0) return {};
+  double busy = 0;
+  for (const int cpu : share.cpus) {
+    const auto before = share.first->busy.find(cpu), after = share.last->busy.find(cpu);
+    if (before == share.first->busy.end() || after == share.last->busy.end() || after->second < before->second)
+      return {};
+    busy += static_cast<double>(after->second - before->second) / ticks_per_s;
+  }
+  const double others = busy - static_cast<double>(share.job_run) * 1e-9;
+  return std::max(0.0, 100 * others / (seconds * static_cast<double>(share.cpus.size())));
+}
+
 Series host_series(const HostCounters& first, const HostCounters& last, const std::optional<QuotaWatch::Group>& quota,
-                   const std::string& machine) {
+                   const JobShare& job, const std::string& machine) {
   Series series{"host",
                 {"machine", "interval_s", "cpus", "steal_percent", "softirq_percent", "psi_cpu_some_percent",
                  "psi_memory_full_percent", "psi_io_full_percent", "softnet_dropped", "softnet_squeezed", "quota_group",
-                 "quota_periods", "throttled_periods", "throttled_ms"},
+                 "quota_periods", "throttled_periods", "throttled_ms", "job_cpus", "others_percent"},
                 {}};
   std::vector<Cell> row{machine, static_cast<double>(last.at - first.at) * 1e-9};
   if (first.cpu && last.cpu) {
@@ -105,6 +124,9 @@ Series host_series(const HostCounters& first, const HostCounters& last, const st
   row.push_back(quota ? static_cast<double>(quota->periods()) : kNaN);
   row.push_back(quota ? static_cast<double>(quota->throttled()) : kNaN);
   row.push_back(quota ? static_cast<double>(quota->last.throttled_us - quota->first.throttled_us) * 1e-3 : kNaN);
+  row.emplace_back(format_cpu_list(job.cpus));
+  const std::optional<double> others = others_percent(job, static_cast<double>(::sysconf(_SC_CLK_TCK)));
+  row.push_back(others ? *others : kNaN);
   series.rows.push_back(std::move(row));
   return series;
 }

@@ -44,8 +44,19 @@ class QuotaWatch {
   std::map<std::filesystem::path, Group> groups_;
 };
 
+// The CPUs that the job may use, between two looks at the job.
+struct JobShare {
+  std::optional<CpuTicks> first, last;
+  Nanoseconds from = 0, to = 0;
+  std::vector<int> cpus;
+  Nanoseconds job_run = 0;  // of all its threads
+};
+// Share of the time of these CPUs in which others than the job ran on them, in percent; nothing when the looks are too
+// close (below 3 s the tail of the job's threads, which nobody saw, is no longer small). At least 0.
+std::optional<double> others_percent(const JobShare& share, double ticks_per_s);
+
 // One row, the series `host`; what is not known is null.
 Series host_series(const HostCounters& first, const HostCounters& last, const std::optional<QuotaWatch::Group>& quota,
-                   const std::string& machine);
+                   const JobShare& job, const std::string& machine);
 
 }  // namespace gradsync

@@ -93,8 +93,21 @@ void ProcSampler::look(Nanoseconds at) {
   const std::vector<std::int64_t> pids = processes();
   threads_.look(pids);
   quotas_.look(pids);
+  look_at_job(pids, at);
   if (looks_ % kMachineEvery == 0) look_at_machine(at);
   ++looks_;
+}
+
+// What its CPUs did and what it ran must be of the same moments.
+void ProcSampler::look_at_job(const std::vector<std::int64_t>& pids, Nanoseconds at) {
+  if (pids.empty() && looks_ > 0) return;
+  const Result<std::string> stat = read_file(proc_ / "stat", 1 << 22);
+  if (!stat) return;
+  job_.last = parse_cpu_ticks(*stat);
+  job_.to = at;
+  if (!job_.first) job_.first = job_.last, job_.from = at;
+  job_.job_run = 0;
+  for (const auto& [key, record] : threads_.threads()) job_.job_run += record.run();
 }
 
 void ProcSampler::finish(Nanoseconds at) {
@@ -184,7 +197,10 @@ void ProcSampler::add_parts(RecordingParts& parts) const {
   add_threads(parts);
   add_interrupts(parts);
   add_neighbours(parts);
-  if (last_.at > first_.at) append(parts.series, host_series(first_, last_, quotas_.worst(), machine_));
+  JobShare job = job_;
+  for (const auto& [key, record] : threads_.threads())
+    job.cpus = joined(job.cpus, parse_cpu_list(record.last_status.cpus_allowed).value_or(CpuList{}));
+  if (last_.at > first_.at) append(parts.series, host_series(first_, last_, quotas_.worst(), job, machine_));
 }
 
 namespace {

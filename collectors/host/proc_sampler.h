@@ -30,6 +30,7 @@ class ProcSampler {
 
  private:
   void look_at_machine(Nanoseconds at);
+  void look_at_job(const std::vector<std::int64_t>& pids, Nanoseconds at);
   void add_threads(RecordingParts& parts) const;
   void add_interrupts(RecordingParts& parts) const;
   void add_neighbours(RecordingParts& parts) const;
@@ -46,7 +47,7 @@ class ProcSampler {
   HostCounters first_, last_;
   InterruptCounts interrupts_, softirqs_;
   int looks_ = 0;
-  Nanoseconds last_job_look_ = 0;
+  JobShare job_;
 };
 
 // The host's name; "" when it has none.

@@ -44,6 +44,9 @@ void declare_ab(CLI::App& app, AbOptions& options) {
       ->needs(ab)
       ->type_name("SYNC");
   app.add_flag("--yes", options.yes, "--ab also in a job that writes checkpoints")->needs(ab);
+  app.add_flag("--quality", options.quality,
+               "measure what compression does to the gradient: an all-reduce of some 32 KiB every 16 steps")
+      ->excludes(ab);
 }
 
 Result<void> may_change_training(const AbOptions& options, const std::vector<std::string>& command_line) {
@@ -58,6 +61,7 @@ Result<void> may_change_training(const AbOptions& options, const std::vector<std
 }
 
 std::map<std::string, std::string> collector_options(const AbOptions& options) {
+  if (options.quality) return {{"quality", "budget=1"}};
   if (!options.wanted) return {};
   std::map<std::string, std::string> chosen{{"ab", "with=" + options.with}};
   if (options.yes) chosen["ab-yes"] = "1";

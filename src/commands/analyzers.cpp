@@ -39,6 +39,8 @@ std::vector<std::unique_ptr<Analyzer>> all_analyzers() {
   analyzers.push_back(make_nic_pressure());
   analyzers.push_back(make_gpu_state());
   analyzers.push_back(make_ab());
+  analyzers.push_back(make_quality());
+  analyzers.push_back(make_quality_passes());
   analyzers.push_back(make_measured_by());
   return analyzers;
 }

@@ -34,14 +34,29 @@ std::optional<std::uint64_t> hexadecimal(std::string_view word) {
 
 }  // namespace
 
+namespace {
+
+// user nice system idle iowait irq softirq steal of "cpuN …"; the guests' time is in user.
+void add_busy(const std::vector<std::string_view>& words, std::map<int, std::uint64_t>& busy) {
+  const auto cpu = parse_unsigned(words[0].substr(3));
+  if (!cpu || words.size() < 8) return;
+  std::uint64_t sum = 0;
+  for (const std::size_t i : {1, 2, 3, 6, 7}) sum += parse_unsigned(words[i]).value_or(0);
+  busy[static_cast<int>(*cpu)] = sum;
+}
+
+}  // namespace
+
 std::optional<CpuTicks> parse_cpu_ticks(std::string_view stat) {
   std::optional<CpuTicks> ticks;
+  std::map<int, std::uint64_t> busy;
   std::uint64_t cpus = 0;
   while (!stat.empty()) {
     const std::vector<std::string_view> words = split_words(take_line(stat));
     if (words.empty() || !words[0].starts_with("cpu")) continue;
     if (words[0] != "cpu") {
       ++cpus;
+      add_busy(words, busy);
       continue;
     }
     if (words.size() < 9) return std::nullopt;  // user nice system idle iowait irq softirq steal, then guests in user
@@ -57,6 +72,7 @@ std::optional<CpuTicks> parse_cpu_ticks(std::string_view stat) {
     ticks = sum;
   }
   if (ticks) ticks->cpus = cpus;
+  if (ticks) ticks->busy = std::move(busy);
   return ticks;
 }
 

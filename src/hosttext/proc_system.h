@@ -17,7 +17,8 @@ namespace gradsync {
 // The line "cpu " of /proc/stat, in ticks. Sampled by the timer: short softirqs are undercounted.
 struct CpuTicks {
   std::uint64_t total = 0, irq = 0, softirq = 0, steal = 0;
-  std::uint64_t cpus = 0;  // lines cpuN
+  std::uint64_t cpus = 0;             // lines cpuN
+  std::map<int, std::uint64_t> busy;  // of each: neither idle, nor waiting for a disk, nor stolen
 };
 std::optional<CpuTicks> parse_cpu_ticks(std::string_view stat);
 

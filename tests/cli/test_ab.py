@@ -23,6 +23,15 @@ class Ab(doctor.TestCase):
                 self.assertSays(self.doctor("run", *options, "--", "true"), 2, "--ab")
         self.assertSays(self.doctor("run", "--ab", "--ab-with", "nothing", "--", "true"), 2, "--ab-with")
 
+    def test_not_together_with_quality(self):
+        self.assertSays(self.doctor("run", "--ab", "--quality", "--", "true"), 2, "--quality")
+
+    def test_quality_without_a_hook(self):
+        report, done = self.run_job("true", options=("--quality",))
+        self.assertEqual(0, done.returncode, done.stderr)
+        entry = self.coverage(report, "gradient quality")[0]
+        self.assertEqual(("unavailable", "no rank with a communication hook was observed"), (entry["state"], entry["reason"]))
+
     def test_a_job_that_writes_checkpoints(self):
         script = self.folder / "train.py"
         script.write_text("import sys\n# torch.save( in a comment is none\nif len(sys.argv) > 5:\n    torch.save(1, 'x')\n"

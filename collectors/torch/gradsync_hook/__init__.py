@@ -18,11 +18,17 @@ def arm():
         return
     from . import importing
     importing.when_imported("torch", _torch_is_here)
+    importing.when_imported("deepspeed", _deepspeed_is_here)
 
 
 def _torch_is_here():
     from . import install
     install.at_import()
+
+
+def _deepspeed_is_here():
+    from . import deepspeed
+    deepspeed.install()
 
 
 def off():

@@ -8,6 +8,7 @@ import os
 import sys
 
 from . import activation, agreement, experiment, groups, plain_sync, schedule
+from .agreed_passes import LIMIT_S
 from .agreement import OFF
 from .patches import patches
 from .state import state
@@ -22,9 +23,7 @@ def install(torch, text):
     schedule.from_text(text)
     _wanted[:] = [text]
     ddp = torch.nn.parallel.DistributedDataParallel
-    join = getattr(sys.modules.get("torch.distributed.algorithms.join"), "Join", None)
-    patches.replace("DistributedDataParallel.join", ddp, "join", _before_join)
-    patches.replace("Join.__init__", join, "__init__", _before_join)
+    watch_joins(ddp, doubt)
     if not os.environ.get("GSD_AB_YES"):
         patches.replace("torch.save", torch, "save", _before_save)
     activation.when_active(lambda: cannot("no communication hook is registered"))
@@ -69,7 +68,7 @@ def _limit_s():
     try:
         return max(float(os.environ.get("GSD_AB_LIMIT", "")), 0.001)
     except ValueError:
-        return experiment.LIMIT_S
+        return LIMIT_S
 
 
 def doubt(reason):
@@ -80,14 +79,20 @@ def doubt(reason):
         _earlier.append(reason)
 
 
-def _before_join(original):
-    @functools.wraps(original)
-    def join(*args, **kwargs):
-        if state.armed and kwargs.get("enable", True):
-            doubt("the job uses join() for uneven inputs")
-        return original(*args, **kwargs)
+def watch_joins(ddp, doubt):
+    """`doubt(why)` when the job lets ranks run out of input: passes do not come in pairs then."""
+    def before_join(original):
+        @functools.wraps(original)
+        def join(*args, **kwargs):
+            if state.armed and kwargs.get("enable", True):
+                doubt("the job uses join() for uneven inputs")
+            return original(*args, **kwargs)
 
-    return join
+        return join
+
+    join = getattr(sys.modules.get("torch.distributed.algorithms.join"), "Join", None)
+    patches.replace("DistributedDataParallel.join", ddp, "join", before_join)
+    patches.replace("Join.__init__", join, "__init__", before_join)
 
 
 def _before_save(original):

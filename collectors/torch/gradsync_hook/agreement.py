@@ -13,13 +13,13 @@ YES, STOP, OFF = "yes", "stop", "off: "
 
 
 class Agreement:
-    def __init__(self, store, group, members):
+    def __init__(self, store, group, members, about="ab"):
         self._store, self._members = store, members
-        self._prefix = "gsd_ab/%s/" % group
+        self._prefix = "gsd_%s/%s/" % (about, group)
 
     def report(self, block, text):
         """None, or how this rank and another one differ."""
-        said = self._first_word("at/%d" % block, text)
+        said = self.first_word("at/%d" % block, text)
         if said != text:
             return "the ranks are not at the same place: %s and %s" % (said, text)
         self._store.add(self._prefix + "ok/%d" % block, 1)
@@ -30,18 +30,19 @@ class Agreement:
 
     def decide(self, block, wish):
         """What happens in this block: `wish`, unless somebody was faster."""
-        return self._first_word("go/%d" % block, wish)
+        return self.first_word("go/%d" % block, wish)
 
-    def _first_word(self, key, text):
+    def first_word(self, key, text):
+        """What the fastest rank said under a key: `text` for the fastest."""
         said = self._store.compare_set(self._prefix + key, "", text)
         return said.decode("utf-8", "replace") if isinstance(said, bytes) else said
 
 
-def of_group(torch, group, label):
-    """Of the ranks of a process group. ValueError: the job has no store that could carry it."""
+def of_group(torch, group, label, about="ab"):
+    """Of the ranks of a process group, about one experiment. ValueError: the job has no store that could carry it."""
     c10d = torch.distributed.distributed_c10d
     get = getattr(c10d, "_get_default_store", None)
     store = get() if get is not None else None
     if not hasattr(store, "compare_set") or not hasattr(store, "add"):
         raise ValueError("the job's store cannot carry an agreement")
-    return Agreement(store, label, group.size())
+    return Agreement(store, label, group.size(), about)

@@ -53,6 +53,8 @@ def _wrap(original):
         finally:
             thread.backward -= 1
             pass_.finish()
+            if steps.pass_finished is not None:
+                steps.pass_finished()
 
     return backward
 

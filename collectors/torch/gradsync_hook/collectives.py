@@ -50,7 +50,7 @@ def name_of(text):
 def _wrap(original, name, which, is_compiling):
     @functools.wraps(original)
     def collective(self, *args, **kwargs):
-        if is_compiling() or not (state.on or state.wake()):
+        if is_compiling() or state.thread.ours or not (state.on or state.wake()):
             return original(self, *args, **kwargs)
         started = clock()
         try:

@@ -7,7 +7,7 @@ wrapper. Pickle finds the user's function in DDP, not ours.
 """
 import functools
 
-from . import ab, activation, call_site, known_hooks, vocabulary as v
+from . import ab, activation, call_site, known_hooks, quality, vocabulary as v
 from .backward import Pass
 from .behaviour import behaviour
 from .coverage import coverage
@@ -73,13 +73,14 @@ def _observed(ddp, hook, hook_state):
     if not hasattr(hook, "__name__") or not hasattr(hook, "__qualname__"):
         activation.tell("hook.name", type(hook).__qualname__)
         activation.tell("hook.wrapped", "no: a %s has no name" % type(hook).__qualname__)
-        ab.cannot("the hook has no name, so DDP refuses a wrapper of it")
+        for experiment in (ab, quality):
+            experiment.cannot("the hook has no name, so DDP refuses a wrapper of it")
         return None
     activation.tell("hook.name", hook.__qualname__)
     activation.tell("hook.wrapped", "yes")
     plain = known_hooks.iterations_before_compression(hook_state)
     start = _Start(kind, hook_state, plain)
-    return _wrap_hook(hook, start, ab.begin(ddp, plain or 0))
+    return quality.around(ddp, hook, hook_state, _wrap_hook(hook, start, ab.begin(ddp, plain or 0)))
 
 
 class _Start:
@@ -225,6 +226,7 @@ def _wrap_builtin(original):
                 activation.tell("hook.kind", "builtin:" + str(comm_hook_type).rpartition(".")[2])
                 activation.tell("hook.name", str(comm_hook_type))
                 ab.cannot("a built-in hook runs in C++ and cannot be left out")
+                quality.cannot("a built-in hook runs in C++ and cannot be looked at")
                 if str(comm_hook_type).rpartition(".")[2] != "ALLREDUCE":
                     activation.tell("hook.start_step", max(steps.number, 0))
         except Exception as error:

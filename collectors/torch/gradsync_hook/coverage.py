@@ -2,7 +2,7 @@
 import sys
 import weakref
 
-from . import activation, call_site, group_hooks, settings
+from . import activation, call_site, deepspeed, group_hooks, settings
 from .collectives import traffic
 from .state import state
 from .steps import steps
@@ -36,6 +36,7 @@ class Coverage:
             self._look_at_ddp()
             self._look_at_modules()
             self._look_at_settings()
+            deepspeed.look("deepspeed" in sys.modules)
         except Exception as error:
             state.fault("coverage", error)
         return number + LOOK_EACH

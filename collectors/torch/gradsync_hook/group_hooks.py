@@ -38,7 +38,7 @@ def watch(group):
 
 
 def _called_before(reference, call):
-    if state.on and not state.thread.issuing:
+    if state.on and not state.thread.issuing and not state.thread.ours:
         _guarded(_before, reference, call)
 
 

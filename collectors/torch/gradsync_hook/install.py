@@ -7,7 +7,7 @@ import os
 import sys
 
 from . import (ab, activation, backward, budget, call_site, collectives, comm_hook, compiler, completion, data_loading, ddp,
-               group_hooks, host_sync, leaving, optimizer, user_profiler, window)
+               deepspeed, group_hooks, host_sync, leaving, optimizer, quality, user_profiler, window)
 from .patches import patches
 from .state import state
 from .steps import steps
@@ -29,6 +29,7 @@ def at_import():
             ("ddp", lambda: ddp.install(torch)),
             ("comm_hook", lambda: comm_hook.install(torch)),
             ("ab", lambda: _wants_experiment() and _prepare_experiment(torch, windows)),
+            ("quality", lambda: os.environ.get("GSD_QUALITY") and quality.install(torch, os.environ["GSD_QUALITY"])),
             ("optimizer", lambda: optimizer.install(torch)),
             ("backward", lambda: backward.install(torch)),
             ("host_sync", lambda: host_sync.install(torch)),
@@ -46,6 +47,7 @@ def _when_active(torch):
             ("completion", lambda: completion.install(torch)),
             ("comm_hook", lambda: comm_hook.install_when_active(torch)),
             ("data_loading", data_loading.install_when_active),
+            ("deepspeed", deepspeed.when_active),
             ("host_sync", lambda: host_sync.install_when_active(torch))):
         _guarded(name, install)
 

@@ -14,20 +14,14 @@ REHEARSALS, QUADRUPLE = 2, 4   # blocks
 USERS, REPLACED = 0, 1         # variants of a step
 
 
-class Schedule:
-    def __init__(self, seed, first, block, drop, quadruples, replacement):
-        self.seed, self.first, self.block, self.drop = seed, first, block, drop
-        self.quadruples, self.replacement = quadruples, replacement
-        self.blocks = REHEARSALS + QUADRUPLE * quadruples
-        order = "".join(str(self.variant(block)) for block in range(self.blocks))
-        self.digest = hashlib.sha256(("%s %s" % (self, order)).encode("ascii")).hexdigest()[:16]
+class Blocks:
+    """Blocks of equally many passes from pass `first` on."""
 
-    def __str__(self):
-        return "seed=%d first=%d block=%d drop=%d quadruples=%d with=%s" % (
-            self.seed, self.first, self.block, self.drop, self.quadruples, self.replacement)
+    def __init__(self, first, block):
+        self.first, self.block = first, block
 
     def block_of(self, number):
-        """Block of a pass; 0 before the rehearsal, `blocks` and more when all is over."""
+        """Block of a pass; 0 before the rehearsal."""
         return max(0, (number - self.first) // self.block + 1)
 
     def is_boundary(self, number):
@@ -36,6 +30,22 @@ class Schedule:
     def position(self, number):
         """Of a pass within its block."""
         return (number - self.first) % self.block
+
+
+class Schedule(Blocks):
+    """Its block_of() gives `blocks` and more when all is over."""
+
+    def __init__(self, seed, first, block, drop, quadruples, replacement):
+        super().__init__(first, block)
+        self.seed, self.drop = seed, drop
+        self.quadruples, self.replacement = quadruples, replacement
+        self.blocks = REHEARSALS + QUADRUPLE * quadruples
+        order = "".join(str(self.variant(block)) for block in range(self.blocks))
+        self.digest = hashlib.sha256(("%s %s" % (self, order)).encode("ascii")).hexdigest()[:16]
+
+    def __str__(self):
+        return "seed=%d first=%d block=%d drop=%d quadruples=%d with=%s" % (
+            self.seed, self.first, self.block, self.drop, self.quadruples, self.replacement)
 
     def variant(self, block):
         quadruple, position = divmod(block - REHEARSALS, QUADRUPLE)

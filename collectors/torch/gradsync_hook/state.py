@@ -12,9 +12,9 @@ import time
 clock = time.monotonic_ns
 
 # what our time is spent on: indices of state.cost
-COLLECTIVE, COMPLETION, CALL_SITE, HOST_SYNC, COMM_HOOK, PHASE, STEP, WINDOW = range(8)
+COLLECTIVE, COMPLETION, CALL_SITE, HOST_SYNC, COMM_HOOK, PHASE, STEP, WINDOW, QUALITY = range(9)
 COST_NAMES = ("collectives", "done callbacks", "call sites", "item and tolist", "comm hook", "phases", "steps",
-              "window")
+              "window", "quality")
 
 LONGEST_CHARGE = 100000   # ns
 FAULTS_ALLOWED = 2
@@ -25,6 +25,7 @@ class _PerThread(threading.local):
     hook = 0          # reference of that hook's event
     in_group_hook = False   # inside a function that the process group calls
     issuing = False   # inside a ProcessGroup method that we record
+    ours = False      # the collective that is issued is ours, and none of the job's
     backward = 0      # depth of torch.autograd.backward on this thread
 
 

@@ -10,7 +10,7 @@ forward in between (a GAN) make one step each; the attribute `optimizers` says w
 counts. Optimisers that step inside a backward pass end the step with that pass. Without any optimiser there are no
 boundaries here: the timeline looks for repetition.
 """
-from .state import STEP, WINDOW, clock, state
+from .state import QUALITY, STEP, WINDOW, clock, state
 
 UNOPENED = -1
 BUDGET_STEPS = 20
@@ -23,6 +23,7 @@ class Steps:
         self.budget = None         # f(steps, self ns, step ns) every BUDGET_STEPS outside profiler windows
         self.window = None         # deep profiler windows: begins_deep(number), at_step(number)
         self.experiment = None     # f() → (variant, block it counts in or None) of the step that begins; run --ab
+        self.pass_finished = None  # f() at the end of each backward pass; run --quality
         self.look = None           # f(number) → number of the step at whose beginning it wants to be called next
         self.first, self.last = 0, None   # GSD_STEPS: first <= recorded < last
         self.reset()
@@ -37,7 +38,7 @@ class Steps:
         self.optimizers = 0        # how many have been seen
         self._stepped = []         # their names, since the boundary
         self.next_look = FIRST_LOOK
-        self._cost_reported = 0
+        self._cost_reported = self._asked_reported = 0
         self._judged = [0, 0, 0]   # steps, self ns, step ns since the last judgement of the budget
 
     def optimizer_stepped(self, name):
@@ -71,11 +72,12 @@ class Steps:
         self.evaluations = 0
         total = sum(state.cost) - state.cost[WINDOW]   # deep steps are judged apart, and the window says its own
         spent, self._cost_reported = total - self._cost_reported, total
+        asked, self._asked_reported = state.cost[QUALITY] - self._asked_reported, state.cost[QUALITY]
         library.self_ns(max(spent, 0))
         if self.boundary and not self.deep and self.number >= SETTLED_AT:
             judged = self._judged
             judged[0] += 1
-            judged[1] += spent
+            judged[1] += spent - asked   # it has a budget of its own
             judged[2] += boundary - self.boundary
             if judged[0] == BUDGET_STEPS:
                 self.budget(*judged)

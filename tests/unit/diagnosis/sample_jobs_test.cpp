@@ -51,6 +51,7 @@ MetricSet job(std::initializer_list<Measured> special) {
       {"irq.busiest_cpu_percent", 2},
       {"sched.throttled_percent", 0},
       {"host.steal_percent", 0},
+      {"host.others_percent", 1},
       {"topology.narrow_link_count", 0},
       {"kernel.occupancy_percent", 100},
       {"kernel.small_grid_percent", 0},
@@ -73,6 +74,8 @@ MetricSet job(std::initializer_list<Measured> special) {
       {"fabric.cliff_percent", 0},
       {"fabric.plateau_percent", 94},
       {"fabric.wrong_results", 0},
+      {"quality.nonfinite_count", 0},
+      {"quality.replica_difference_percent", 0},
   });
   for (const char* rank : {"rank:0", "rank:1"}) {
     metrics.add({"sched.starved_ms", rank, 0.3, 30, {}, {}, {}, "", {}});
@@ -82,6 +85,8 @@ MetricSet job(std::initializer_list<Measured> special) {
     metrics.add({"usercopy.share_percent", rank, 3, 900, {}, {}, {}, "", {}});
     metrics.add({"usercopy.step_percent", rank, 0.5, 30, {}, {}, {}, "", {}});
     metrics.add({"usercopy.exposed_percent", rank, 1, 30, {}, {}, {}, "", {}});
+    metrics.add({"store.rtt_ms", rank, 0.1, 11, {}, {}, {}, "", {}});
+    metrics.add({"store.rtt_over_best", rank, 1, 11, {}, {}, {}, "", {}});
     metrics.add({"rank.ended_early", rank, 0, 1, {}, {}, {}, "", {}});
     metrics.add({"straggler.late_ms", rank, 0.2, 30, {}, {}, {}, "", 0.3});
     metrics.add({"straggler.late_percent", rank, 0.2, 30, {}, {}, {}, "", {}});
@@ -97,6 +102,7 @@ Facts facts(const std::string& compression, const std::string& place) {
               {"device", "cpu"},
               {"framework", "ddp"},
               {"instrumented", "yes"},
+              {"deepspeed.zero_stage", "none"},
               {"compression", compression},
               {"compression.place", place},
               {"sched.same_core.kind", "none"},

@@ -13,6 +13,7 @@ TEST_CASE("/proc/stat: ticks of all CPUs, and how many there are") {
   CHECK(ticks->softirq == 7);
   CHECK(ticks->steal == 8);
   CHECK(ticks->cpus == 2);
+  CHECK(ticks->busy == std::map<int, std::uint64_t>{{0, 19}, {1, 19}});  // without idle, disk and stolen
   for (const char* broken : {"", "cpu 1 2 3\n", "cpu 1 2 3 4 5 6 x 8\n", "intr 1\n"})
     CHECK_FALSE(parse_cpu_ticks(broken));
 }
