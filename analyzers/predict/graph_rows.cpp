@@ -67,8 +67,8 @@ double middle_mean(const std::vector<const Step*>& by_length, const Value& value
   return sum / static_cast<double>(by_length.size() - 2 * cut);
 }
 
-// Standard error of that mean. From the squares: a class may be nothing in most steps and much in a few, of which quartiles
-// know nothing and the mean does.
+// Standard error of that mean, from the squares: a class may be nothing in most steps and much in a few, of which quartiles
+// know nothing. Of few steps the quartiles of all know more: the larger error counts.
 template <class Step, class Value>
 double middle_error(const std::vector<const Step*>& by_length, const Value& value) {
   const double mean = middle_mean(by_length, value);
@@ -199,8 +199,12 @@ void GraphRows::write_part(std::int64_t part, const std::vector<const Seen*>& ch
                         drift.p};
   for (std::size_t i = 0; i < kStepClasses; ++i)
     row.push_back(whole(middle_mean(chosen, [i](const Seen& s) { return s.classes[i]; })));
-  for (std::size_t i = 0; i < kStepClasses; ++i)
-    row.push_back(whole(middle_error(chosen, [i](const Seen& s) { return s.classes[i]; })));
+  for (std::size_t i = 0; i < kStepClasses; ++i) {
+    std::vector<double> values;
+    for (const Seen* one : chosen) values.push_back(one->classes[i]);
+    const double of_mean = middle_error(chosen, [i](const Seen& s) { return s.classes[i]; });
+    row.push_back(whole(std::max(error_of(values), of_mean)));
+  }
   for (std::size_t i = 0; i < kStepClasses; ++i)
     row.push_back(whole(middle_mean(chosen, [&](const Seen& s) { return built[&s].classes[i]; })));
   steps.rows.push_back(std::move(row));
