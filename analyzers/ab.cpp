@@ -202,10 +202,10 @@ class AbAnalyzer final : public Analyzer {
   static void add_prediction(Conclusions& conclusions) {
     const std::string change = fact_of(conclusions.facts, "ab.with") == "fp16" ? "fp16_hook" : "no_compression";
     const auto value = [&](const std::string& name) { return conclusions.metrics.value(name, "all"); };
-    const auto predicted = value("predict." + change + ".saved_ms"), step = value("ab.with_ms"),
+    const auto predicted = value("predict." + change + ".saved_ms"), with = value("ab.with_ms"),
                measured = value("measured.ab_difference_ms");
-    if (predicted && step && measured && *step > 0) {
-      const double error = 100 * (*predicted - *measured) / *step;
+    if (predicted && with && measured && *with > 0) {  // of the longer step: a change may make the shorter one tiny
+      const double error = 100 * (*predicted - *measured) / std::max(*with, value("ab.without_ms").value_or(0));
       return add_value(conclusions.metrics, "ab.prediction_error_percent", "all", error, 1, std::string(kSource));
     }
     std::string why = fact_of(conclusions.facts, "whatif.why");

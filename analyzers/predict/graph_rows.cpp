@@ -67,6 +67,16 @@ double middle_mean(const std::vector<const Step*>& by_length, const Value& value
   return sum / static_cast<double>(by_length.size() - 2 * cut);
 }
 
+// Standard error of that mean, from the squares: a class may be nothing in most steps and much in a few, of which quartiles
+// know nothing. Of few steps the quartiles of all know more: the larger error counts.
+template <class Step, class Value>
+double middle_error(const std::vector<const Step*>& by_length, const Value& value) {
+  const double mean = middle_mean(by_length, value);
+  const auto square = [&](const Step& step) { return (value(step) - mean) * (value(step) - mean); };
+  const std::size_t count = by_length.size() - 2 * (by_length.size() / 4);
+  return count < 2 ? 0 : std::sqrt(middle_mean(by_length, square) / static_cast<double>(count - 1));
+}
+
 }  // namespace
 
 void GraphRows::take(const StepSpan& step, const StepActivity& seen, const Activity& claimed) {
@@ -192,7 +202,8 @@ void GraphRows::write_part(std::int64_t part, const std::vector<const Seen*>& ch
   for (std::size_t i = 0; i < kStepClasses; ++i) {
     std::vector<double> values;
     for (const Seen* one : chosen) values.push_back(one->classes[i]);
-    row.push_back(whole(error_of(values)));
+    const double of_mean = middle_error(chosen, [i](const Seen& s) { return s.classes[i]; });
+    row.push_back(whole(std::max(error_of(values), of_mean)));
   }
   for (std::size_t i = 0; i < kStepClasses; ++i)
     row.push_back(whole(middle_mean(chosen, [&](const Seen& s) { return built[&s].classes[i]; })));

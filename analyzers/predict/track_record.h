@@ -12,7 +12,7 @@ inline constexpr std::size_t kFewestRecorded = 5;
 // Until then the gate's own tolerance: a replay that may be 5 % off the other half of its steps cannot promise less.
 inline constexpr double kPriorErrorShare = 0.05;
 
-// |predicted − measured| ÷ step that the next change of the kind stays below in nine of ten cases: of n errors the
+// |predicted − measured| ÷ step (the longer, before or after) that the next change of the kind stays below in nine of ten cases: of n errors the
 // ⌈0.9 (n + 1)⌉-th smallest (split conformal prediction), of fewer than nine the largest, which holds n of n + 1. With
 // fewer than five errors the prior, or the largest of them where that is more.
 double error_share(std::span<const double> errors);

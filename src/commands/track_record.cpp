@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <ctime>
 #include <nlohmann/json.hpp>
@@ -43,12 +44,12 @@ std::optional<TriedChange> tried_change(const Report& report, std::int64_t now) 
   const std::string change = fact_of(report, "ab.with") == "fp16" ? "fp16_hook" : "no_compression";
   const auto predicted = estimate_of(metric_of(report, "predict." + change + ".saved_ms"));
   const auto measured = estimate_of(metric_of(report, "measured.ab_difference_ms"));
-  const Metric* step = metric_of(report, "ab.with_ms");
-  if (!predicted || !measured || step == nullptr || !(step->value > 0)) return std::nullopt;
+  const Metric *with = metric_of(report, "ab.with_ms"), *without = metric_of(report, "ab.without_ms");
+  if (!predicted || !measured || with == nullptr || !(with->value > 0)) return std::nullopt;
   const Metric* quadruples = metric_of(report, "ab.quadruples");
   return TriedChange{now,
                      change,
-                     step->value,
+                     std::max(with->value, without == nullptr ? 0 : without->value),
                      *predicted,
                      *measured,
                      quadruples == nullptr ? 0 : static_cast<std::int64_t>(quadruples->value),

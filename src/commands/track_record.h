@@ -21,7 +21,7 @@ struct Estimate {
 struct TriedChange {
   std::int64_t at = 0;  // seconds since 1970
   std::string change;   // a remedy: no_compression, fp16_hook
-  double step_ms = 0;   // with the hook
+  double step_ms = 0;   // with the hook or without it, whichever is longer
   Estimate predicted, measured;
   std::int64_t quadruples = 0;
   std::string tool;  // version
@@ -30,7 +30,7 @@ struct TriedChange {
   int ranks = 0, cpus = 0;
   std::map<std::string, std::string> versions;
 
-  double error_share() const;  // |predicted − measured| ÷ step
+  double error_share() const;  // |predicted − measured| ÷ that step
 };
 
 struct TrackRecord {

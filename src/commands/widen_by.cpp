@@ -61,7 +61,8 @@ void widen_by(const TrackRecord& record, Report& report) {
                             row.number("probability").value_or(0), row.number("cap").value_or(step->value)};
     const auto own = errors.find(remedy);
     const double share = error_share(own == errors.end() ? std::span<const double>() : own->second);
-    const Prediction wide = widened(before, share * step->value);
+    const double longer = std::max(step->value, step->value - middle);  // as the record counts
+    const Prediction wide = widened(before, share * longer);
     set(table->second, i, "p05", wide.p05);
     set(table->second, i, "p95", wide.p95);
     set(table->second, i, "probability", wide.probability);

@@ -1,6 +1,6 @@
 // The measured counterfactual, below the step:
 //   A/B       with the hook 154.2 ms, without 61.0 ms: +93.1 ms (91.0 … 95.2, n 24); blocks of one kind differ by …
-//             predicted +88.0 ms (80.1 … 95.5, n 500), which is 3.3 % of the step below what was measured
+//             predicted +88.0 ms (80.1 … 95.5, n 500), which is 3.3 % of the longer step below what was measured
 //             of it compress +70.2 ms, comm transfer −2.5 ms, …
 //             each rank sends 586 KiB a step, without the hook 9.35 MiB
 #include <fmt/format.h>
@@ -83,7 +83,7 @@ class AbPart {
     if (error.metric == nullptr || predicted.metric == nullptr) return canvas_.prose("was not predicted: " + why);
     canvas_.prose("predicted " + signed_ms(predicted.value));
     if (predicted.metric->p10 && predicted.metric->p90) canvas_.piece(spread_text(*predicted.metric) + ",");
-    canvas_.prose("which is " + format_decimal(std::abs(error.value)) + " % of the step " +
+    canvas_.prose("which is " + format_decimal(std::abs(error.value)) + " % of the longer step " +
                   (error.value < 0 ? "below" : "above") + " what was measured");
   }
 
