@@ -66,7 +66,7 @@ class QualityAnalyzer final : public Analyzer {
     if (windows.empty()) return;
     write_series(windows, conclusions);
     const double density = judge_whole(windows, conclusions);
-    judge_layers(windows, density, conclusions);
+    if (density > 0) judge_layers(windows, density, conclusions);
     judge_noise(windows, conclusions);
     write_annealing(100 * density, conclusions);
   }
@@ -110,11 +110,12 @@ class QualityAnalyzer final : public Analyzer {
     return "";
   }
 
-  // The longest windows of the whole gradient; returns the density of one rank's selection.
+  // The longest windows of the whole gradient; returns the density of one rank's selection, 0: not known.
   static double judge_whole(const std::vector<QualityMark>& windows, Conclusions& conclusions) {
     std::int64_t longest = 0;
     for (const QualityMark& mark : windows)
       if (mark.group == "all" && mark.value("cosine_ppm", 1)) longest = std::max(longest, passes(mark));
+    if (longest == 0) return 0;  // none was finite
     std::vector<double> cosines, ratios, memory, sent;
     for (const QualityMark& mark : windows) {
       if (mark.group != "all" || passes(mark) != longest) continue;

@@ -79,6 +79,13 @@ TEST_CASE("a layer that receives nothing: starved when it has a gradient, withou
                   .metrics.value("quality.starved_layers", "all"));
 }
 
+TEST_CASE("windows that are not finite judge nothing") {
+  const Conclusions conclusions = found(window("all", 147, 128, 100, "nonfinite_received=9 sent_ppm=39600") +
+                                        window("bias", 147, 128, 30, "sent_ppm=0 moved_ppm=1000000"));
+  for (const char* name : {"quality.window_passes", "quality.window_cosine", "quality.starved_layers"})
+    CHECK_FALSE(conclusions.metrics.value(name, "all"));
+}
+
 TEST_CASE("a layer's norm is held against what the method keeps of a whole gradient") {
   std::string marks;
   for (const int passes : {32, 64, 128}) {
