@@ -18,14 +18,16 @@ KernelPhases::KernelPhases(const RankTimeline& rank, Interval window) {
   const RankTimeline::Range range = rank.beginning_in(window);
   for (std::size_t i = range.first; i < range.last; ++i) {
     const Event& event = rank.events[i];
-    if (event.on_stream()) continue;
-    if (event.kind == Kind::host_call && of_device(event.source) && event.correlation != 0) {
+    if (event.on_stream() || event.kind != Kind::range || event.phase == Phase::none || !is_deliberate(event)) continue;
+    const Range one{{event.start, event.end}, event.phase};
+    by_thread_[thread_of(event.lane)].push_back(one);
+    if (is_steady(event.phase)) steady_.push_back(one);
+  }
+  if (by_thread_.empty()) return;  // a trace of operators alone: its launches need no table
+  for (std::size_t i = range.first; i < range.last; ++i) {
+    const Event& event = rank.events[i];
+    if (event.kind == Kind::host_call && of_device(event.source) && event.correlation != 0)
       launches_[event.correlation] = {thread_of(event.lane), event.start};
-    } else if (event.kind == Kind::range && event.phase != Phase::none && is_deliberate(event)) {
-      const Range one{{event.start, event.end}, event.phase};
-      by_thread_[thread_of(event.lane)].push_back(one);
-      if (is_steady(event.phase)) steady_.push_back(one);
-    }
   }
 }
 
