@@ -8,8 +8,8 @@
 namespace gradsync {
 
 std::unique_ptr<Analyzer> make_environment();         // facts joined over ranks, who was instrumented, who ended early
-std::unique_ptr<Analyzer> make_configuration();   // variables and arguments of the job that bear on synchronisation
-std::unique_ptr<Analyzer> make_device_copies();   // copies between device and host after backward began
+std::unique_ptr<Analyzer> make_configuration();       // variables and arguments of the job that bear on synchronisation
+std::unique_ptr<Analyzer> make_device_copies();       // copies between device and host after backward began
 std::unique_ptr<Analyzer> make_step_pass();           // first half of attribution, messages and straggler
 std::unique_ptr<Analyzer> make_attribution();         // every nanosecond of the step has one class
 std::unique_ptr<Analyzer> make_step_time();           // step time, the series `steps`, inflation by the deep window
