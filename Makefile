@@ -16,7 +16,7 @@ help:
 	@echo "make lint      formatting, layers, names, coverage of the article, clang-tidy"
 	@echo "make format    let clang-format rewrite the sources"
 	@echo "make bench     the benchmarks"
-	@echo "make lab       as root, on a quiet machine: the remedies' hooks against the samples that they cure, measured"
+	@echo "make lab       as root, on a quiet machine: remedies against the samples that they cure, and 20 healthy trainings, measured"
 	@echo "make fuzz      FUZZ_SECONDS=$(FUZZ_SECONDS): each importer against broken input, under sanitizers"
 	@echo "make cuda-all  the kernels of bench --device cuda for every architecture that nvcc knows: takes minutes"
 	@echo "make asan      every test under AddressSanitizer and UBSan;  make tsan: ThreadSanitizer"
@@ -59,10 +59,12 @@ bench:
 	@$(call build_tests,release)
 	@cmake --build --preset release --target bench
 
-# Two network namespaces with a slow link, and times: not part of make test. Prints what was measured.
+# What takes long or depends on times: remedies over a slow link between two network namespaces, and healthy trainings
+# under --quality. Prints what was measured.
 lab: build
 	@date -u +"%F %T UTC, $$(nproc) CPUs, load $$(cut -d' ' -f1-3 /proc/loadavg), $$(uname -r)"
 	@GSD_LAB=1 GSD_TORCH_PYTHON="$$(scripts/find_torch_python.sh)" python3 tests/net/test_remedies.py
+	@python3 tests/samples/check_problem.py build/release/gradsync-doctor --healthy 20 "$$(scripts/find_torch_python.sh)"
 
 # Each importer's fuzzer for FUZZ_SECONDS; make test gives each 15.
 FUZZ_SECONDS ?= 300
