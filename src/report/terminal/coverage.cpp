@@ -67,14 +67,17 @@ void draw_unjudged(const std::vector<Outcome>& outcomes, Canvas& canvas) {
   std::vector<Outcome> left;
   for (const Outcome& outcome : outcomes)
     if (!said_by_step_line(in_step(outcomes, outcome.step))) left.push_back(outcome);
-  const std::vector<Unjudged> groups = unjudged_of(left);
+  // What would help is enough for most readers; which metrics were missing is for the others.
+  const bool verbose = canvas.options().verbosity == Verbosity::verbose;
+  const std::vector<Unjudged> groups = unjudged_of(left, verbose ? GroupBy::reason : GroupBy::hint);
   if (groups.empty()) return;
   draw_heading("COULD NOT JUDGE", "", canvas);
   for (const Unjudged& group : groups) {
+    const bool only_hint = !verbose && only_lacks(group.reason, group.hint);
     canvas.start(2, 4);
     canvas.piece("?", Paint::warning);
     canvas.piece(listed(group.rules) + ":", Paint::strong);
-    canvas.prose(group.reason + hint_text(group.hint));
+    canvas.prose(only_hint ? group.hint : group.reason + hint_text(group.hint));
   }
 }
 

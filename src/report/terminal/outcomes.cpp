@@ -10,6 +10,8 @@ namespace {
 
 std::string reason_of(const Finding& finding) { return finding.says.empty() ? "nothing measured it" : finding.says; }
 
+constexpr std::string_view kNotMeasured = "not measured: ";  // how the diagnosis begins a list of metrics
+
 std::string name_with_scopes(const Outcome& outcome, const std::vector<const Finding*>& findings) {
   const bool whole = outcome.fired.size() + outcome.clean.size() + outcome.unjudged.size() == findings.size();
   if (whole) return outcome.rule;
@@ -22,6 +24,10 @@ std::string name_with_scopes(const Outcome& outcome, const std::vector<const Fin
 int known_step(int step) { return step >= 1 && step <= 4 ? step : 0; }
 
 }  // namespace
+
+bool only_lacks(const std::string& reason, const std::string& hint) {
+  return !hint.empty() && reason.starts_with(kNotMeasured);
+}
 
 std::vector<Outcome> outcomes_of(const Report& report) {
   std::vector<Outcome> outcomes;
@@ -45,7 +51,7 @@ std::vector<Outcome> outcomes_of(const Report& report) {
   return outcomes;
 }
 
-std::vector<Unjudged> unjudged_of(const std::vector<Outcome>& outcomes) {
+std::vector<Unjudged> unjudged_of(const std::vector<Outcome>& outcomes, GroupBy by) {
   std::vector<Unjudged> groups;
   for (const Outcome& outcome : outcomes) {
     std::vector<const Finding*> left = outcome.unjudged;
@@ -56,7 +62,9 @@ std::vector<Unjudged> unjudged_of(const std::vector<Outcome>& outcomes) {
       });
       const std::string name = name_with_scopes(outcome, {left.begin(), others});
       const auto same = std::find_if(groups.begin(), groups.end(), [&](const Unjudged& group) {
-        return group.reason == reason_of(first) && group.hint == first.hint;
+        const bool alike =
+            by == GroupBy::hint && only_lacks(group.reason, group.hint) && only_lacks(reason_of(first), first.hint);
+        return (alike || group.reason == reason_of(first)) && group.hint == first.hint;
       });
       if (same == groups.end())
         groups.push_back({{name}, reason_of(first), first.hint});
