@@ -143,7 +143,8 @@ TEST_CASE("plain DDP that hides most of its all-reduce: nothing at warning or ab
     const MetricSet metrics = job({{"comm.exposed_percent", percent}, {"sync.exposed_percent", percent}});
     CHECK(fired(metrics, facts("none", "none")).empty());
     for (const Finding& finding : diagnose(builtin(), metrics, facts("none", "none")))
-      CHECK_MESSAGE(finding.state == FindingState::clean, finding.rule << ": " << finding.says);
+      if (finding.rule != "irq-storm")  // of machines without a job
+        CHECK_MESSAGE(finding.state == FindingState::clean, finding.rule << ": " << finding.says);
   }
 }
 

@@ -95,6 +95,7 @@ TEST_CASE("the measured counterfactual stands below the step: its interval, its 
                             .p10 = 80,
                             .p50 = 88,
                             .p90 = 99});
+  report.metrics.push_back({.name = "ab.prediction_error_percent", .scope = "all", .value = -3.3, .n = 1});
   CHECK(section(render_terminal(report, {.width = 100}), "A/B").find("predicted +88.0 ms (80.0 … 99.0, n 500)") !=
         std::string::npos);
   report.facts["ab.answer"] = "could not judge";
