@@ -44,7 +44,7 @@ class GpuCollector final : public Collector {
   std::string name() const override { return "GPU state"; }
 
   std::vector<Coverage> probe(const CollectorContext& context) const override {
-    Coverage coverage{name(), "NVML", CoverageState::collected, "", "", 0};
+    Coverage coverage{name(), "", CoverageState::collected, "", "", 0};
     if (const Result<void> possible = look_here(context); !possible) {
       coverage.state = CoverageState::unavailable;
       coverage.reason = std::string(possible.error().why) + "; with it, run records " + kWhat;
@@ -80,7 +80,7 @@ class GpuCollector final : public Collector {
   void say_unavailable(const CollectorContext& context, std::vector<Coverage>& all) const {
     const bool foreign = context.root != "/";
     std::erase_if(all, [this](const Coverage& entry) { return entry.source == name(); });
-    all.push_back({name(), "NVML", CoverageState::unavailable,
+    all.push_back({name(), "", CoverageState::unavailable,
                    foreign    ? kForeign
                    : sampler_ ? kNoGpu
                               : why_not_,

@@ -66,6 +66,13 @@ bool about_the_same(const Finding& a, const Finding& b) {
   return a.scope == b.scope || kind_of(a.scope) != kind_of(b.scope);
 }
 
+// Of the same scope it must be large enough for that: a little of what is lost explains no more than a little.
+bool large_enough(const Finding& cause, const Finding& symptom) {
+  constexpr double kLeastPart = 1.0 / 3;
+  const bool comparable = cause.scope == symptom.scope && cause.saves && symptom.saves;
+  return !comparable || cause.saves->p50 >= kLeastPart * symptom.saves->p50;
+}
+
 // Index of the finding that `index` is folded under, or nothing. `fired` is in printed order; rules explain each other
 // in no circle.
 std::optional<std::size_t> folded_under(const RuleSet& rules, const std::vector<Finding>& fired, std::size_t index) {
@@ -75,7 +82,7 @@ std::optional<std::size_t> folded_under(const RuleSet& rules, const std::vector<
   for (std::size_t i = 0; i < fired.size(); ++i) {
     const auto& explains = rules.find(fired[i].rule)->explains;
     if (std::find(explains.begin(), explains.end(), symptom.rule) == explains.end()) continue;
-    if (!about_the_same(fired[i], symptom)) continue;
+    if (!about_the_same(fired[i], symptom) || !large_enough(fired[i], symptom)) continue;
     const auto above = folded_under(rules, fired, i);
     if (!above) return i;
     if (!root) root = above;
