@@ -34,7 +34,7 @@ truth = torch.randn(512, 8, generator=torch.Generator().manual_seed(5)) / 20
 if dist.get_rank() == 0:
     print("planted: int(0.02 * n) is 0 for biases and normalisation layers", flush=True)
 for _ in range(options.steps):
-    inputs = torch.randn(1500, 512)
+    inputs = torch.randn(4000, 512)
     optimizer.zero_grad()
     (model(inputs) - inputs @ truth).pow(2).mean().backward()
     optimizer.step()
