@@ -198,6 +198,13 @@ std::string driver_version(const std::string& text) {
   return {};
 }
 
+// Sockets that poll their queue take packets that raise no interrupt, on the CPU of the thread that reads.
+std::string busy_polling(const fs::path& settings) {
+  const auto poll = read_number(settings / "busy_poll"), read = read_number(settings / "busy_read");
+  if (!poll || !read) return "";
+  return *poll == 0 && *read == 0 ? "off" : fmt::format("poll {} µs, read {} µs", *poll, *read);
+}
+
 }  // namespace
 
 Topology read_topology(const IrqRoots& roots) {
@@ -220,6 +227,7 @@ Topology read_topology(const IrqRoots& roots) {
       owners.insert(name);
   topology.governors.assign(governors.begin(), governors.end());
   topology.irq_owners.assign(owners.begin(), owners.end());
+  topology.busy_polling = busy_polling(roots.proc / "sys/net/core");
   return topology;
 }
 
@@ -287,6 +295,7 @@ void add_topology_parts(const Topology& topology, RecordingParts& parts) {
   if (!topology.gpu_driver.empty()) parts.facts["topology.gpu_driver"] = topology.gpu_driver;
   if (topology.numa_nodes > 0) parts.facts["topology.numa_nodes"] = std::to_string(topology.numa_nodes);
   if (!topology.governors.empty()) parts.facts["topology.governor"] = join(topology.governors, ", ");
+  if (!topology.busy_polling.empty()) parts.facts["topology.busy_polling"] = topology.busy_polling;
   if (!topology.irq_owners.empty()) parts.facts["topology.irq_owners"] = join(topology.irq_owners, ", ");
 }
 

@@ -49,6 +49,8 @@ TEST_CASE("NICs, RDMA devices and GPUs with their links and nodes") {
   tree.put("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n");
   tree.put("sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "performance\n");
   tree.put("proc/77/comm", "irqbalance\n");
+  tree.put("proc/sys/net/core/busy_poll", "50\n");
+  tree.put("proc/sys/net/core/busy_read", "0\n");
   tree.put("proc/78/comm", "python3\n");
 
   const Topology topology = read_topology({tree.root() / "proc", tree.root() / "sys"});
@@ -67,6 +69,7 @@ TEST_CASE("NICs, RDMA devices and GPUs with their links and nodes") {
   CHECK(topology.numa_nodes == 2);
   CHECK(topology.governors == std::vector<std::string>{"performance", "powersave"});
   CHECK(topology.irq_owners == std::vector<std::string>{"irqbalance"});
+  CHECK(topology.busy_polling == "poll 50 µs, read 0 µs");
 
   RecordingParts parts;
   add_topology_parts(topology, parts);

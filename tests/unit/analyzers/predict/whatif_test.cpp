@@ -130,8 +130,12 @@ TEST_CASE("reference loads: a faster selection, and half precision") {
                   {"cast16", "cpu", 1'000'000, 0.5, 0.5, 0.5, LoadTimes{0.25, 0.25, 0.25}, 1}};
   const Conclusions found = analyze(topk_hook(0) + topk_hook(1), inputs);
   CHECK(saved(found, "histogram_topk")->value == doctest::Approx(8).epsilon(0.05));  // twice 5 ms become twice 1 ms
-  // 50 + 2 × 0.5 of casting, 2 ms of transfer, 0.25 of widening, instead of 70
-  CHECK(saved(found, "fp16_hook")->value == doctest::Approx(70 - 53.25).epsilon(0.05));
+  // A million halves take a CPU 11 ms to add, the fabric 2 ms to send: what it gains is not known.
+  CHECK(kind_of(found, "fp16_hook") == "could not judge");
+  // Where sending takes longer: 50 + 2 × 0.5 of casting, 14 ms of transfer, 0.25 of widening, instead of 70.
+  inputs.fabric = on_fabric(7).fabric;
+  const Conclusions slower = analyze(topk_hook(0) + topk_hook(1), inputs);
+  CHECK(saved(slower, "fp16_hook")->value == doctest::Approx(70 - 65.25).epsilon(0.1));
   const auto plan = rows_of(found.series.at("bucket_plan"));
   REQUIRE(plan.size() == 2);
   CHECK(plan[0].number("bytes") == 4'000'000);
