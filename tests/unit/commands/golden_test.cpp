@@ -88,9 +88,11 @@ TEST_CASE("golden cases") {
     CAPTURE(entry.path().string());
     for (const auto& [first, second] : contradictions(*rules, report->findings))
       FAIL_CHECK(first << " and " << second << " exclude each other, and nothing says which is followed first");
-    compare(entry.path() / "report.json", report_to_json(*report));
     TerminalOptions terminal;
     terminal.width = 100;
     compare(entry.path() / "report.txt", render_terminal(*report, terminal));
+    // The names of the others are in the text; each new rule would change every case for nothing.
+    std::erase_if(report->findings, [](const Finding& finding) { return finding.state != FindingState::fired; });
+    compare(entry.path() / "report.json", report_to_json(*report));
   }
 }
