@@ -31,6 +31,24 @@ IssuedCall read(const Slot& slot) {
           spool::load_relaxed(&slot.call.communicator), spool::load_relaxed(&slot.call.name)};
 }
 
+// `unsettled`: a call on the way was still being written, so another look may find it.
+uint64_t take_up_to(uint64_t last, const IssuedCall& work, bool& unsettled) {
+  uint64_t taken = spool::load_acquire(&g_taken);
+  if (last > taken + kIssued) taken = last - kIssued;
+  bool all_taken = true;
+  for (uint64_t ticket = taken + 1; ticket <= last; ++ticket) {
+    Slot& slot = g_slots[ticket % kIssued];
+    const uint64_t state = spool::load_acquire(&slot.state);
+    all_taken = all_taken && state == 2 * ticket + 1;
+    if (all_taken) spool::raise_to(&g_taken, ticket);
+    unsettled = unsettled || state < 2 * ticket;
+    if (state != 2 * ticket) continue;
+    const IssuedCall issued = read(slot);
+    if (fits(issued, work) && spool::replace(&slot.state, 2 * ticket, 2 * ticket + 1)) return issued.event;
+  }
+  return 0;
+}
+
 }  // namespace
 
 void keep_issued_calls() { spool::store_release(&g_kept, true); }
@@ -60,18 +78,13 @@ void refine_issued(uint64_t ticket, uint64_t bytes, uint64_t communicator) {
 }
 
 uint64_t take_issued(const IssuedCall& work) {
-  const uint64_t last = spool::load_relaxed(&g_tickets);
-  uint64_t taken = spool::load_relaxed(&g_taken);
-  if (last - taken > kIssued) taken = last - kIssued;
-  bool all_taken = true;
-  for (uint64_t ticket = taken + 1; ticket <= last; ++ticket) {
-    Slot& slot = g_slots[ticket % kIssued];
-    const uint64_t state = spool::load_acquire(&slot.state);
-    all_taken = all_taken && state == 2 * ticket + 1;
-    if (all_taken) spool::raise_to(&g_taken, ticket);
-    if (state != 2 * ticket) continue;
-    const IssuedCall issued = read(slot);
-    if (fits(issued, work) && spool::replace(&slot.state, 2 * ticket, 2 * ticket + 1)) return issued.event;
+  // Other threads may take the call that this one issued, and leave theirs for it where it has looked already.
+  constexpr int kLooks = 64;
+  for (int look = 0; look < kLooks; ++look) {
+    bool unsettled = false;
+    const uint64_t last = spool::load_relaxed(&g_tickets);
+    if (const uint64_t event = take_up_to(last, work, unsettled)) return event;
+    if (!unsettled && spool::load_relaxed(&g_tickets) == last) break;
   }
   return 0;
 }

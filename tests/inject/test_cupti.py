@@ -61,8 +61,9 @@ class Case(unittest.TestCase):
     def start(self, *command, record=True, returns=0, watch="windows", **more):
         environment = {key: value for key, value in os.environ.items()
                        if not key.startswith(("GSD_", "NVTX_", "CUDA_", "NSYS_", "FAKE_"))}  # fmt: skip
-        # A leak check at exit needs every thread stopped, and one of them is not the sanitizer's.
-        environment["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+        # A leak check at exit needs every thread stopped, and one of them is not the sanitizer's; what is preloaded comes
+        # before its own library.
+        environment["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0:verify_asan_link_order=0"
         environment.update(GSD_CUPTI=watch, **more)
         if record:
             environment["GSD_RECORDING"] = str(self.recording)

@@ -73,8 +73,9 @@ TEST_CASE("calls that nothing was launched for are forgotten in the end") {
   CHECK(found == kIssued);
 }
 
-TEST_CASE("threads that issue and launch: no call is taken twice") {
+TEST_CASE("threads that issue and launch: launches find their calls, and no call is taken twice") {
   constexpr int kThreads = 4, kCalls = 20000;
+  keep_issued_calls();
   std::vector<std::vector<std::uint64_t>> events(kThreads);
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
@@ -91,7 +92,8 @@ TEST_CASE("threads that issue and launch: no call is taken twice") {
   for (const auto& list : events)
     for (const std::uint64_t event : list) ++seen[event];
   CHECK(std::count_if(seen.begin(), seen.end(), [](int n) { return n > 1; }) == 0);
-  CHECK(std::count(seen.begin(), seen.end(), 1) > kThreads * kCalls * 9 / 10);
+  // All but the few behind a thread that lost its CPU while it wrote.
+  CHECK(std::count(seen.begin(), seen.end(), 1) > kThreads * kCalls * 0.999);
 }
 
 TEST_CASE("a handle finds its event until its slot is used again") {
