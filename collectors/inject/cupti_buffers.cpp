@@ -30,9 +30,10 @@ BufferPool::Returned BufferPool::take_back(const uint8_t* buffer, size_t valid_b
   if (buffer >= discards_[0] && buffer < discards_[0] + sizeof discards_) return Returned::discarded;
   for (Buffer& ours : buffers_) {
     if (buffer == nullptr || spool::load_acquire(&ours.bytes) != buffer) continue;
-    ours.valid_bytes = valid_bytes < kBytes ? valid_bytes : kBytes;
-    spool::store_release(&ours.state, ours.valid_bytes == 0 ? State::free : State::full);
-    return ours.valid_bytes == 0 ? Returned::empty : Returned::kept;
+    const size_t valid = valid_bytes < kBytes ? valid_bytes : kBytes;
+    ours.valid_bytes = valid;
+    spool::store_release(&ours.state, valid == 0 ? State::free : State::full);  // from here on it is another thread's
+    return valid == 0 ? Returned::empty : Returned::kept;
   }
   return Returned::foreign;
 }
