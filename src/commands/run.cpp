@@ -30,6 +30,7 @@
 #include "src/commands/recording_parts.h"
 #include "src/commands/root_options.h"
 #include "src/commands/rule_options.h"
+#include "src/commands/state_folder.h"
 #include "src/commands/track_record.h"
 #include "version.h"
 
@@ -46,14 +47,10 @@ std::string recording_name() {
   return std::string(stamp) + "-" + std::to_string(::getpid());
 }
 
-// $XDG_STATE_HOME/gradsync-doctor/recordings, else ~/.local/state/…, else the temporary folder.
+// "recordings" in the state folders, else the temporary folder.
 std::vector<fs::path> default_homes() {
-  std::vector<fs::path> homes;
-  const char* state = std::getenv("XDG_STATE_HOME");
-  const char* home = std::getenv("HOME");
-  if (state != nullptr && *state == '/') homes.emplace_back(fs::path(state) / "gradsync-doctor" / "recordings");
-  if (home != nullptr && *home == '/')
-    homes.emplace_back(fs::path(home) / ".local" / "state" / "gradsync-doctor" / "recordings");
+  std::vector<fs::path> homes = state_folders();
+  for (fs::path& home : homes) home /= "recordings";
   const char* temporary = std::getenv("TMPDIR");
   homes.emplace_back(temporary != nullptr && *temporary == '/' ? temporary : "/tmp");
   return homes;

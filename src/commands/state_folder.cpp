@@ -12,12 +12,18 @@ namespace gradsync {
 
 namespace fs = std::filesystem;
 
-fs::path state_folder() {
+std::vector<fs::path> state_folders() {
+  std::vector<fs::path> folders;
   const char* state = std::getenv("XDG_STATE_HOME");
-  if (state != nullptr && *state == '/') return fs::path(state) / "gradsync-doctor";
+  if (state != nullptr && *state == '/') folders.push_back(fs::path(state) / "gradsync-doctor");
   const char* home = std::getenv("HOME");
-  if (home != nullptr && *home == '/') return fs::path(home) / ".local" / "state" / "gradsync-doctor";
-  return {};
+  if (home != nullptr && *home == '/') folders.push_back(fs::path(home) / ".local" / "state" / "gradsync-doctor");
+  return folders;
+}
+
+fs::path state_folder() {
+  const std::vector<fs::path> folders = state_folders();
+  return folders.empty() ? fs::path() : folders.front();
 }
 
 Result<void> make_state_folder(const fs::path& folder) {

@@ -2,12 +2,16 @@
 #pragma once
 
 #include <filesystem>
+#include <vector>
 
 #include "src/base/result.h"
 
 namespace gradsync {
 
-// Empty where there is no home.
+// All of these that the environment names, the first choice first.
+std::vector<std::filesystem::path> state_folders();
+
+// The first; empty where there is no home.
 std::filesystem::path state_folder();
 
 // Makes `folder` (mode 0700) and what is above it. Error: cannot be made.
