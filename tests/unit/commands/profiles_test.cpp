@@ -10,30 +10,14 @@
 #include "src/commands/profile_choice.h"
 #include "src/commands/recording_parts.h"
 #include "src/report/json.h"
+#include "tests/unit/commands/state_home.h"
 
 using namespace gradsync;
 namespace fs = std::filesystem;
 
 namespace {
 
-// A state folder that is gone afterwards.
-class State {
- public:
-  State() {
-    std::string pattern = (fs::temp_directory_path() / "gsd-profiles-XXXXXX").string();
-    REQUIRE(::mkdtemp(pattern.data()) != nullptr);
-    folder_ = pattern;
-    ::setenv("XDG_STATE_HOME", pattern.c_str(), 1);
-  }
-  ~State() {
-    ::unsetenv("XDG_STATE_HOME");
-    fs::remove_all(folder_);
-  }
-  const fs::path& folder() const { return folder_; }
-
- private:
-  fs::path folder_;
-};
+using test::StateHome;
 
 constexpr std::int64_t kNoon = 1'764'504'000;  // 2025-11-30T12:00:00Z
 
@@ -138,7 +122,7 @@ TEST_CASE("what does not fit is named") {
 }
 
 TEST_CASE("the newest that fits is found; an operation that is not measured again stays") {
-  const State state;
+  const StateHome state;
   CHECK_FALSE(find_profile({}));
   Profile old = two_ranks(kNoon - 1000);
   old.fabric->operations["broadcast"] = {{1024, 2048, 1, 1}};
@@ -164,7 +148,7 @@ TEST_CASE("the newest that fits is found; an operation that is not measured agai
 }
 
 TEST_CASE("reference loads of these hosts are found, those of others are not") {
-  const State state;
+  const StateHome state;
   Profile loads;
   loads.hosts = {"node1"};
   loads.measured_at = {{"loads", kNoon}};
@@ -180,7 +164,7 @@ TEST_CASE("reference loads of these hosts are found, those of others are not") {
 }
 
 TEST_CASE("broken files among the profiles are passed over") {
-  const State state;
+  const StateHome state;
   const Result<fs::path> saved = save_profile(two_ranks());
   REQUIRE(saved);
   std::ofstream(saved->parent_path() / "a.json") << "{";
@@ -190,7 +174,7 @@ TEST_CASE("broken files among the profiles are passed over") {
 }
 
 TEST_CASE("a recording carries what may be used, and the report says which was") {
-  const State state;
+  const StateHome state;
   REQUIRE(save_profile(two_ranks()));
   const fs::path recording = state.folder() / "recording";
   REQUIRE(make_recording_folder(recording));
@@ -218,7 +202,7 @@ TEST_CASE("a recording carries what may be used, and the report says which was")
 }
 
 TEST_CASE("ranks that name their interface get the profile of that one, however new another is") {
-  const State state;
+  const StateHome state;
   Profile loopback = two_ranks(kNoon + 3600), link = two_ranks();
   loopback.interface_name = "lo";
   link.interface_name = "eth1";
@@ -243,7 +227,7 @@ TEST_CASE("ranks that name their interface get the profile of that one, however 
 }
 
 TEST_CASE("a named profile is used whatever it was measured on, and what does not fit is said") {
-  const State state;
+  const StateHome state;
   const fs::path recording = state.folder() / "recording";
   REQUIRE(make_recording_folder(recording));
   std::vector<Coverage> coverage;

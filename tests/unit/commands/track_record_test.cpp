@@ -8,30 +8,16 @@
 #include <thread>
 
 #include "src/model/series_table.h"
+#include "tests/unit/commands/state_home.h"
 
 using namespace gradsync;
 namespace fs = std::filesystem;
 
 namespace {
 
-// A state folder that is gone afterwards.
-class State {
- public:
-  State() {
-    std::string pattern = (fs::temp_directory_path() / "gsd-record-XXXXXX").string();
-    REQUIRE(::mkdtemp(pattern.data()) != nullptr);
-    folder_ = pattern;
-    ::setenv("XDG_STATE_HOME", pattern.c_str(), 1);
-  }
-  ~State() {
-    ::unsetenv("XDG_STATE_HOME");
-    fs::remove_all(folder_);
-  }
-  fs::path file() const { return folder_ / "gradsync-doctor" / "calibration.jsonl"; }
+using test::StateHome;
 
- private:
-  fs::path folder_;
-};
+fs::path file_of(const StateHome& state) { return state.folder() / "gradsync-doctor" / "calibration.jsonl"; }
 
 TriedChange change(double predicted, double measured) {
   TriedChange one;
@@ -100,7 +86,7 @@ TEST_CASE("a line and back; lines that are none") {
 }
 
 TEST_CASE("the file: made when needed, bounded, whole when many append") {
-  const State state;
+  const StateHome state;
   CHECK(read_track_record().changes.empty());
   REQUIRE(append_track_record(change(1, 0)));
   std::vector<std::thread> writers;
@@ -112,7 +98,7 @@ TEST_CASE("the file: made when needed, bounded, whole when many append") {
   CHECK(read_track_record().changes.size() == 21);
   std::string many;
   for (int i = 0; i < 1100; ++i) many += "of another version\n";
-  std::ofstream(state.file()) << many;
+  std::ofstream(file_of(state)) << many;
   REQUIRE(append_track_record(change(3, 0)));
   const TrackRecord record = read_track_record();
   CHECK(record.changes.size() == 1);
@@ -120,8 +106,8 @@ TEST_CASE("the file: made when needed, bounded, whole when many append") {
 }
 
 TEST_CASE("a file that cannot be read is named, and is left alone") {
-  const State state;
-  fs::create_directories(state.file());  // a folder in its place
+  const StateHome state;
+  fs::create_directories(file_of(state));  // a folder in its place
   const TrackRecord record = read_track_record();
   CHECK(record.problem.find("calibration.jsonl") != std::string::npos);
   const Result<void> appended = append_track_record(change(1, 0));
