@@ -26,6 +26,8 @@ import torch.distributed as dist
 from torch.distributed.algorithms.join import Join
 from torch.nn.parallel import DistributedDataParallel
 
+from exchange import gather
+
 torch.set_num_threads(1)
 
 
@@ -54,19 +56,7 @@ def topk_hook(memory, bucket):
     values = gradient[chosen].contiguous()
     gradient[chosen] = 0
     kept[bucket.index()] = gradient
-    world = dist.get_world_size()
-    all_values = [torch.empty_like(values) for _ in range(world)]
-    all_chosen = [torch.empty_like(chosen) for _ in range(world)]
-    sent = dist.all_gather(all_values, values, async_op=True)
-
-    def rebuild(future):
-        sent.wait()
-        result = torch.zeros_like(gradient)
-        for indices, part in zip(all_chosen, all_values):
-            result.index_add_(0, indices, part / world)
-        return result
-
-    return dist.all_gather(all_chosen, chosen, async_op=True).get_future().then(rebuild)
+    return gather(gradient, values, chosen)
 
 
 def model():

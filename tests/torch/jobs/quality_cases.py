@@ -16,6 +16,8 @@ import torch.distributed as dist
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 from torch.nn.parallel import DistributedDataParallel
 
+from exchange import gather
+
 torch.set_num_threads(1)
 DENSITY, FEW = 0.1, 30   # of Top-K; width of the small layers
 
@@ -48,22 +50,6 @@ def per_layer_hook(memory, bucket):
         values.append(flat[here])
         chosen.append(here + gradient.storage_offset() - start)
     return gather(bucket.buffer(), torch.cat(values), torch.cat(chosen))
-
-
-def gather(buffer, values, chosen):
-    world = dist.get_world_size()
-    all_values = [torch.empty_like(values) for _ in range(world)]
-    all_chosen = [torch.empty_like(chosen) for _ in range(world)]
-    sent = dist.all_gather(all_values, values, async_op=True)
-
-    def rebuild(future):
-        sent.wait()
-        result = torch.zeros_like(buffer)
-        for part, indices in zip(all_values, all_chosen):
-            result.index_add_(0, indices, part / world)
-        return result
-
-    return dist.all_gather(all_chosen, chosen, async_op=True).get_future().then(rebuild)
 
 
 def fp16_hook(_, bucket):
