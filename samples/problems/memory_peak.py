@@ -16,10 +16,7 @@ residuals: dict[int, torch.Tensor] = {}
 
 
 def topk_hook(memory: dict, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
-    kept = memory.get(bucket.index())
-    gradient = bucket.buffer().clone()
-    if kept is not None and kept.numel() == gradient.numel():  # DDP rebuilds its buckets after the first step
-        gradient += kept
+    gradient = two_ranks.corrected(memory, bucket)
     magnitudes = gradient.abs()
     ordered = torch.sort(magnitudes, descending=True)  # all of it: values and 64-bit indices, 12 bytes an element
     indices = ordered.indices[:gradient.numel() // 50].clone()

@@ -45,6 +45,15 @@ def finish() -> None:
     dist.destroy_process_group()
 
 
+def corrected(memory, bucket):
+    """A copy of the bucket's gradient, with what earlier steps left out of it (`memory`, by bucket) added."""
+    kept = memory.get(bucket.index())
+    gradient = bucket.buffer().clone()
+    if kept is not None and kept.numel() == gradient.numel():  # DDP rebuilds its buckets after the first step
+        gradient += kept
+    return gradient
+
+
 def exchange(buffer, values, indices):
     """Future of the mean over ranks of selected values, in a tensor of the bucket's length."""
     import torch

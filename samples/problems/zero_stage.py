@@ -20,10 +20,7 @@ residuals: dict[int, torch.Tensor] = {}
 
 
 def topk_hook(memory: dict, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
-    kept = memory.get(bucket.index())
-    gradient = bucket.buffer().clone()
-    if kept is not None and kept.numel() == gradient.numel():  # DDP rebuilds its buckets after the first step
-        gradient += kept
+    gradient = two_ranks.corrected(memory, bucket)
     indices = gradient.abs().topk(gradient.numel() // 50).indices
     values = gradient[indices]
     gradient[indices] = 0
