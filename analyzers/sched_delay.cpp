@@ -123,7 +123,7 @@ class SchedDelayAnalyzer final : public Analyzer {
     const bool counts =
         std::any_of(threads.begin(), threads.end(), [](const Thread& t) { return t.count + t.unseen.value_or(0) > 0; });
     if (!counts || seen_percent(threads) >= kLeastSeenPercent) return;  // a source of sums alone says so itself
-    conclusions.coverage.push_back({"scheduler", "", CoverageState::partial,
+    conclusions.coverage.push_back({"scheduler delays", "", CoverageState::partial,
                                     "the wake-ups of only " + format_percent(seen_percent(threads)) +
                                         " of the runs were seen: delays are not reported",
                                     "perf sched record -a -- sleep 10, then perf sched timehist", 0});

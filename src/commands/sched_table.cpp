@@ -137,7 +137,8 @@ std::string sched_notes(const Report& report) {
   std::string text;
   for (const Coverage& entry : report.coverage) {
     if (!entry.source.starts_with("scheduler")) continue;
-    text += fmt::format("{} (tier {}): {}\n", entry.source, entry.tier,
+    const std::string tier = entry.tier.empty() ? "" : fmt::format(" (tier {})", entry.tier);
+    text += fmt::format("{}{}: {}\n", entry.source, tier,
                         entry.reason.empty() ? "collected" : escape_controls(entry.reason));
     if (!entry.hint.empty()) text += fmt::format("  try: {}\n", entry.hint);
   }

@@ -55,7 +55,8 @@ Report whatif_report(const Report& job, const TrackRecord& record) {
   report.run = job.run;
   report.facts = job.facts;
   for (const Coverage& entry : job.coverage)
-    if (entry.source != "scheduler" && entry.source != "interrupts") report.coverage.push_back(entry);
+    if (entry.source != "scheduler" && entry.source != "scheduler delays" && entry.source != "interrupts")
+      report.coverage.push_back(entry);
   for (const Metric& metric : job.metrics)
     if (metric.name.starts_with("predict.") || metric.name.starts_with("bound.") || metric.name.starts_with("plan.") ||
         metric.name == "step.time_ms" || metric.name == "step.count")

@@ -20,13 +20,14 @@ constexpr int kStateColumn = 45;
 struct DiagnosticStep {
   int number;  // 0: rules that belong to none of the four
   std::string_view name;
-  std::array<std::string_view, 2> sources;  // of coverage; say why nothing was measured
+  std::array<std::string_view, 3> sources;  // of coverage; say why nothing was measured
 };
 
-constexpr std::array<DiagnosticStep, 4> kSteps{{{1, "compute and communication apart", {}},
-                                                {2, "small-packet tax", {}},
-                                                {3, "interrupts and scheduling", {"scheduler", "interrupts"}},
-                                                {4, "gradient lifecycle", {}}}};
+constexpr std::array<DiagnosticStep, 4> kSteps{
+    {{1, "compute and communication apart", {}},
+     {2, "small-packet tax", {}},
+     {3, "interrupts and scheduling", {"scheduler", "scheduler delays", "interrupts"}},
+     {4, "gradient lifecycle", {}}}};
 
 const Coverage* missing_source(const Report& report, const DiagnosticStep& step) {
   for (const std::string_view source : step.sources)

@@ -68,7 +68,7 @@ TEST_CASE("delays of a record that lacks wake-ups are not reported, and that is 
   CHECK_FALSE(found.metrics.value("sched.delay_p99_ms", "all"));
   CHECK_FALSE(found.metrics.value("sched.delay_max_ms", "thread:a:1"));
   REQUIRE(found.coverage.size() == 1);
-  CHECK(found.coverage[0].source == "scheduler");
+  CHECK(found.coverage[0].source == "scheduler delays");
   CHECK(found.coverage[0].reason == "the wake-ups of only 80 % of the runs were seen: delays are not reported");
 }
 

@@ -80,7 +80,8 @@ TEST_CASE("more threads than rows, and none at all") {
 TEST_CASE("the lines below it: the tier, what forbids more and what helps; who else held the threads back") {
   Report report;
   report.coverage = {{"scheduler", "C", CoverageState::partial, "switch records", "run it as root", 0},
-                     {"interrupts", "C", CoverageState::collected, "counts", "", 0}};
+                     {"interrupts", "C", CoverageState::collected, "counts", "", 0},
+                     {"scheduler delays", "", CoverageState::partial, "few wake-ups", "", 0}};
   report.facts = {{"sched.cross_check", "9.0 ms of waits traced"},
                   {"sched.quota", "group cpu/job was throttled"},
                   {"sched.stopped", "rank:70 was stopped by a signal"}};
@@ -90,7 +91,7 @@ TEST_CASE("the lines below it: the tier, what forbids more and what helps; who e
   steal.value = 12.5;
   report.metrics = {steal};
   CHECK(sched_notes(report) ==
-        "scheduler (tier C): switch records\n  try: run it as root\n"
+        "scheduler (tier C): switch records\n  try: run it as root\nscheduler delays: few wake-ups\n"
         "cross-check: 9.0 ms of waits traced\nquota: group cpu/job was throttled\n"
         "stopped: rank:70 was stopped by a signal\nhost: steal 12.5 %\n");
   CHECK(sched_notes({}).empty());

@@ -164,6 +164,16 @@ CLEAN  with the smallest effect that would have been seen
 )");
 }
 
+TEST_CASE("step 3 says what the scheduler's source did not see; of one that saw all, that its delays are not told") {
+  Report report = unmeasured_report();
+  report.coverage = {{.source = "scheduler delays", .state = CoverageState::partial, .reason = "few wake-ups"}};
+  const std::string delays = "scheduling ............... ? could not judge: few wake-ups\n";
+  CHECK(render_terminal(report, {.width = 120}).find(delays) != std::string::npos);
+  report.coverage.push_back({.source = "scheduler", .state = CoverageState::unavailable, .reason = "no root"});
+  const std::string nothing = "scheduling ............... ? could not judge: no root\n";
+  CHECK(render_terminal(report, {.width = 120}).find(nothing) != std::string::npos);
+}
+
 TEST_CASE("nothing could be judged: it is said, and nothing looks healthy") {
   CHECK(render_terminal(unmeasured_report(), {.width = 120}) ==
         R"(gradsync-doctor 0.1.0   analyze trace.json
