@@ -57,13 +57,18 @@ class Signals(doctor.TestCase):
         left = int(process.stdout.readline())
         while self.parent(left) != process.pid:
             time.sleep(0.02)  # until the shell has ended and its child is the doctor's
-        while process.poll() is None:
+        while self.catches(process.pid, signal.SIGINT):  # and no longer, when it makes the report
             process.send_signal(signal.SIGINT)  # one may come while the doctor still takes note of the shell's end
             time.sleep(0.1)
         process.communicate()
         os.kill(left, signal.SIGTERM)
         self.assertEqual(5, process.returncode)
         self.assertTrue(self.coverage(json.loads((self.folder / "report.json").read_text()), "processes left behind"))
+
+    @staticmethod
+    def catches(pid, number):
+        masks = [line for line in pathlib.Path("/proc/%d/status" % pid).read_text().splitlines() if line.startswith("SigCgt:")]
+        return bool(masks and int(masks[0].split()[1], 16) >> (number - 1) & 1)  # a process that has ended has none
 
     @staticmethod
     def parent(pid):
