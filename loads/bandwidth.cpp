@@ -2,21 +2,14 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstring>
 
 #include "loads/cpu/kernels.h"
 #include "loads/parallel.h"
+#include "src/base/seconds_of.h"
 
 namespace gradsync {
 namespace {
-
-template <class Function>
-double seconds_of(const Function& function) {
-  const auto begin = std::chrono::steady_clock::now();
-  function();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
 
 class CpuBandwidth final : public BandwidthProbe {
  public:

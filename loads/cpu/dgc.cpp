@@ -1,9 +1,5 @@
-// dgc: a threshold from a sample, then everything above it, as Deep Gradient Compression does (Lin, Han, Mao, Wang,
-// Dally, ICLR'18). Counting is repeated until between 0.7 K and 1.3 K are above the threshold:
-//
-//   sample 1 % (at least 2 / ratio) → its (share × size)-th largest magnitude
-//   count; too many: 1.3 × the threshold, too few: 0.7 ×; once both sides are known, halfway between; at most 10 times
-//   gather; still too many, because many magnitudes are equal: exactly K of them
+// dgc: a threshold from a sample (loads/dgc_search.h says how it is searched), then everything above it; still too many,
+// because many magnitudes are equal: exactly K of them.
 //
 // Where nothing in between exists the exact selection takes over, so the bounds hold for every input.
 #include <algorithm>
@@ -11,6 +7,7 @@
 #include <cmath>
 
 #include "loads/cpu/sparse_load.h"
+#include "loads/dgc_search.h"
 #include "loads/parallel.h"
 
 namespace gradsync {
@@ -20,21 +17,16 @@ class Dgc final : public SparseLoad {
  public:
   using SparseLoad::SparseLoad;
   LoadTraits traits() const override {
-    return {.kind = LoadKind::threshold_selection, .least_count = kLeast, .most_count = kMost};
+    return {.kind = LoadKind::threshold_selection, .least_count = dgc::kLeast, .most_count = dgc::kMost};
   }
 
  private:
-  static constexpr double kLeast = 0.7, kMost = 1.3;
-  static constexpr int kTries = 10;
-
-  std::int64_t most_selected(std::int64_t wanted) const override {
-    return std::max(wanted, static_cast<std::int64_t>(kMost * static_cast<double>(wanted)));
-  }
+  std::int64_t most_selected(std::int64_t wanted) const override { return dgc::most_of(wanted); }
   void allocate_selection() override {
-    least_ = static_cast<std::int64_t>(std::ceil(kLeast * static_cast<double>(wanted_)));
-    const double size = std::max(0.01 * static_cast<double>(n_), 2 / options_.ratio);
-    sample_.reserve(std::min(n_, static_cast<std::int64_t>(size)));
-    sample_.resize(sample_.capacity() < n_ ? static_cast<std::int64_t>(size) : n_);
+    least_ = dgc::least_of(wanted_);
+    const std::int64_t size = dgc::sample_size(n_, options_.ratio);
+    sample_.reserve(size);
+    sample_.resize(size);
   }
 
   void select(std::span<const float> x, Payload& payload) override {
@@ -58,8 +50,7 @@ class Dgc final : public SparseLoad {
     const double stride = static_cast<double>(n_) / static_cast<double>(sample_.size());
     for (std::int64_t i = 0; i < sample_.size(); ++i)
       sample_[i] = std::fabs(x[static_cast<std::size_t>(stride * static_cast<double>(i))]);
-    const auto rank =
-        std::min<std::int64_t>(sample_.size() - 1, std::llround(static_cast<double>(sample_.size()) * options_.ratio));
+    const std::int64_t rank = dgc::rank_in_sample(sample_.size(), options_.ratio);
     const auto bits_larger = [](float a, float b) {
       return std::bit_cast<std::uint32_t>(a) > std::bit_cast<std::uint32_t>(b);
     };
@@ -68,17 +59,9 @@ class Dgc final : public SparseLoad {
     return std::bit_cast<std::uint32_t>(sample_[rank]);
   }
 
-  // 0: none was found.
   std::uint32_t searched_threshold(std::span<const float> x) {
-    float threshold = std::bit_cast<float>(sampled_threshold(x)), too_low = 0, too_high = 0;
-    for (int i = 0; i < kTries && std::isnormal(threshold); ++i) {
-      const std::int64_t count = count_above(x, std::bit_cast<std::uint32_t>(threshold));
-      if (count >= least_ && count <= most_) return std::bit_cast<std::uint32_t>(threshold);
-      (count > most_ ? too_low : too_high) = threshold;
-      const bool between = too_low > 0 && too_high > 0;
-      threshold = between ? std::sqrt(too_low) * std::sqrt(too_high) : threshold * (count > most_ ? 1.3F : 0.7F);
-    }
-    return 0;
+    return dgc::search(sampled_threshold(x), least_, most_,
+                       [&](std::uint32_t magnitude) { return count_above(x, magnitude); });
   }
 
   std::int64_t count_above(std::span<const float> x, std::uint32_t magnitude) {

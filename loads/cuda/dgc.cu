@@ -1,17 +1,16 @@
-// dgc: a threshold from a sample, then everything above it (loads/cpu/dgc.cpp says how it is searched). The host waits
+// dgc: a threshold from a sample, then everything above it (loads/dgc_search.h says how it is searched). The host waits
 // for every count, as this compressor does in jobs; that is in the time.
 #include <bit>
 #include <cmath>
 
 #include "loads/cuda/device_code.h"
 #include "loads/cuda/selection.h"
+#include "loads/dgc_search.h"
 
 namespace gradsync::cuda {
 namespace {
 
 constexpr unsigned kThreads = 256;
-constexpr double kLeast = 0.7, kMost = 1.3;
-constexpr int kTries = 10;
 
 __global__ void take_sample(const float* x, double stride, std::int64_t size, float* sample) {
   const std::int64_t i = thread_number();
@@ -33,19 +32,18 @@ class Dgc final : public SparseLoad {
   LoadTraits traits() const override {
     return {.kind = LoadKind::threshold_selection,
             .keeps_residual = asked_for_residual(),
-            .least_count = kLeast,
-            .most_count = kMost};
+            .least_count = dgc::kLeast,
+            .most_count = dgc::kMost};
   }
   std::optional<HistogramCount> histogram() const override { return std::nullopt; }
 
  private:
   std::int64_t most_selected(std::int64_t wanted) const override {
-    return std::max(wanted, static_cast<std::int64_t>(kMost * static_cast<double>(wanted)));
+    return dgc::most_of(wanted);
   }
   void allocate_selection() override {
-    least_ = static_cast<std::int64_t>(std::ceil(kLeast * static_cast<double>(wanted_)));
-    const double size = std::max(0.01 * static_cast<double>(n_), 2 / options_.ratio);
-    sample_size_ = std::min(n_, static_cast<std::int64_t>(size));
+    least_ = dgc::least_of(wanted_);
+    sample_size_ = dgc::sample_size(n_, options_.ratio);
     sample_.reserve(sample_size_);
     count_.reserve(1);
   }
@@ -79,25 +77,16 @@ class Dgc final : public SparseLoad {
     const double stride = static_cast<double>(n_) / static_cast<double>(sample_size_);
     launch("take a sample", take_sample, blocks_for(sample_size_, kThreads), kThreads, x, stride, sample_size_,
            sample_.data());
-    const auto rank =
-        std::min<std::int64_t>(sample_size_ - 1, std::llround(static_cast<double>(sample_size_) * options_.ratio));
+    const std::int64_t rank = dgc::rank_in_sample(sample_size_, options_.ratio);
     selector_.begin();
     selector_.digits({sample_.data(), nullptr, nullptr, sample_size_}, rank + 1, -1);
     traffic_.read += 4.0 * static_cast<double>(sample_size_);
     return selector_.cut().prefix;
   }
 
-  // 0: none was found.
   std::uint32_t searched_threshold(const float* x) {
-    float threshold = std::bit_cast<float>(sampled_threshold(x)), too_low = 0, too_high = 0;
-    for (int i = 0; i < kTries && std::isnormal(threshold); ++i) {
-      const std::int64_t count = count_above(x, std::bit_cast<std::uint32_t>(threshold));
-      if (count >= least_ && count <= most_) return std::bit_cast<std::uint32_t>(threshold);
-      (count > most_ ? too_low : too_high) = threshold;
-      const bool between = too_low > 0 && too_high > 0;
-      threshold = between ? std::sqrt(too_low) * std::sqrt(too_high) : threshold * (count > most_ ? 1.3F : 0.7F);
-    }
-    return 0;
+    return dgc::search(sampled_threshold(x), least_, most_,
+                       [&](std::uint32_t magnitude) { return count_above(x, magnitude); });
   }
 
   std::int64_t count_above(const float* x, std::uint32_t magnitude) {

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <stdexcept>
 
 #include "loads/parallel.h"
 #include "loads/philox.h"
-#include "src/base/file.h"
+#include "src/base/available_memory.h"
+#include "src/base/seconds_of.h"
 #include "src/base/units.h"
 
 namespace gradsync {
@@ -20,13 +20,6 @@ constexpr int kSlowRepeats = 3;
 constexpr std::int64_t kShift = 64;  // ranks see the same numbers, so many elements apart
 constexpr double kFasterThanMemory = 1.05;
 
-template <class Function>
-double seconds_of(const Function& function) {
-  const auto begin = std::chrono::steady_clock::now();
-  function();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
 // By the device's clock where it has one.
 template <class Function>
 double seconds_on(const Load& load, const Function& function) {
@@ -36,23 +29,18 @@ double seconds_on(const Load& load, const Function& function) {
 
 double median_of(const std::vector<double>& values) { return median(values).value_or(0); }
 
-std::int64_t available_memory() {
-  const Result<std::string> text = read_file("/proc/meminfo");
-  const std::size_t at = text ? text->find("MemAvailable:") : std::string::npos;
-  return at == std::string::npos ? 0 : std::strtoll(text->c_str() + at + 13, nullptr, 10) * 1024;
-}
-
 // Vectors of the size that may be there together: a gradient, the probe's two, two payloads, one sum, what a load keeps
 // (a sort: four), and the mailboxes of a server.
 Result<void> check_memory(const BenchPlan& plan) {
   std::int64_t largest = 0;
   for (const BenchSize& size : plan.sizes) largest = std::max(largest, size.elements);
   const double needed = 4.0 * static_cast<double>(largest) * (10 + plan.ranks);
-  const auto there = static_cast<double>(available_memory());
-  if (there == 0 || needed <= there) return {};
-  return Error{"cannot measure loads of", format_count(static_cast<double>(largest)) + " elements",
-               fmt::format("that takes about {}, and {} of memory are free", format_bytes(needed), format_bytes(there)),
-               "choose a smaller --n"};
+  const std::optional<double> there = available_memory();
+  if (!there || needed <= *there) return {};
+  return Error{
+      "cannot measure loads of", format_count(static_cast<double>(largest)) + " elements",
+      fmt::format("that takes about {}, and {} of memory are free", format_bytes(needed), format_bytes(*there)),
+      "choose a smaller --n"};
 }
 
 // Smaller vectors stay in a cache, where no bandwidth of memory limits them.

@@ -19,8 +19,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::array<const char*, 5> kFolders{"hello", "events", "windows", "series", "profiles"};
-
 // As the writers name their files: <host>-<pid>….
 // Also part of file names.
 std::string own_host() {
@@ -76,8 +74,8 @@ std::string why_not_joined(const fs::path& folder) {
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename().string();
     if (is_head(name)) return "it holds a recording that was finished";
-    if (std::find(kFolders.begin(), kFolders.end(), name) == kFolders.end() || entry->is_symlink(error) ||
-        !entry->is_directory(error))
+    if (std::find(kRecordingFolders.begin(), kRecordingFolders.end(), name) == kRecordingFolders.end() ||
+        entry->is_symlink(error) || !entry->is_directory(error))
       return "it exists and is not an empty folder";
     recording = true;
   }
@@ -97,7 +95,7 @@ Result<void> make_recording_folder(const fs::path& folder) {
     if (!why.empty())
       return Error{made.error().what, folder.string(), why, made.error().hint, made.error().exit_status};
   }
-  for (const char* part : kFolders) {
+  for (const char* part : kRecordingFolders) {
     if (::mkdir((folder / part).c_str(), S_IRWXU) == 0) continue;
     const int error = errno;
     std::error_code ignored;

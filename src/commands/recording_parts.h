@@ -4,6 +4,7 @@
 // others writes recording@HOST.json and series/<name>@HOST.json, which are read as one (join_hosts.h).
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -13,8 +14,10 @@
 
 namespace gradsync {
 
-// Makes DIR and its folders hello, events, windows, series, profiles; all 0700. A recording that another host has
-// begun, and nobody has finished, is joined: one folder for all nodes of a job, on a file system that they share.
+inline constexpr std::array<const char*, 5> kRecordingFolders{"hello", "events", "windows", "series", "profiles"};
+
+// Makes DIR and these folders in it; all 0700. A recording that another host has begun, and nobody has finished, is
+// joined: one folder for all nodes of a job, on a file system that they share.
 Result<void> make_recording_folder(const std::filesystem::path& folder);
 
 // Hosts that have written into the recording, sorted; and those beside this one.

@@ -1,6 +1,5 @@
 // run -- CMD…: collectors in, job through, recording out, report.
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <charconv>
@@ -8,7 +7,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <exception>
 #include <optional>
 #include <thread>
@@ -30,46 +28,12 @@
 #include "src/commands/recording_parts.h"
 #include "src/commands/root_options.h"
 #include "src/commands/rule_options.h"
-#include "src/commands/state_folder.h"
+#include "src/commands/run_folder.h"
 #include "src/commands/track_record.h"
 #include "version.h"
 
 namespace gradsync {
 namespace {
-
-namespace fs = std::filesystem;
-
-std::string recording_name() {
-  const std::time_t now = std::time(nullptr);
-  char stamp[32];
-  std::tm local{};
-  std::strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", ::localtime_r(&now, &local));
-  return std::string(stamp) + "-" + std::to_string(::getpid());
-}
-
-// "recordings" in the state folders, else the temporary folder.
-std::vector<fs::path> default_homes() {
-  std::vector<fs::path> homes = state_folders();
-  for (fs::path& home : homes) home /= "recordings";
-  const char* temporary = std::getenv("TMPDIR");
-  homes.emplace_back(temporary != nullptr && *temporary == '/' ? temporary : "/tmp");
-  return homes;
-}
-
-// Where the working directory is gone, the path itself.
-fs::path absolute_or_same(const fs::path& path) {
-  std::error_code error;
-  const fs::path absolute = fs::absolute(path, error).lexically_normal();
-  if (error) return path;
-  return absolute.has_filename() ? absolute : absolute.parent_path();  // of a link "folder/" the link itself
-}
-
-fs::path proximate_or_same(const fs::path& path) {
-  std::error_code error;
-  const fs::path here = fs::current_path(error);  // proximate() asks for it itself, and throws
-  const fs::path proximate = error ? path : fs::proximate(path, here, error);
-  return error ? path : proximate;
-}
 
 // A:B with A < B, in digits alone.
 bool is_step_range(std::string_view text) {
@@ -140,7 +104,7 @@ class RunCommand final : public Command {
     if (std::getenv("GSD_RECORDING") != nullptr) return pass_through();
     environment_ = own_environment();
     guarded("the recording's start", [this] {
-      prepare_folder();
+      context_.recording = make_run_folder(folder_, parts_.coverage);
       start_collectors();
     });
     LaunchOptions options;
@@ -150,7 +114,7 @@ class RunCommand final : public Command {
     const Result<LaunchResult> launched = launch(options);
     guarded("the recording's end", [this] { finish_collectors(); });
     if (!launched) {
-      remove_empty_recording();
+      remove_empty_recording(context_.recording);
       return print_error(launched.error());
     }
     try {
@@ -187,32 +151,6 @@ class RunCommand final : public Command {
     options.environment = own_environment();
     const Result<LaunchResult> launched = launch(options);
     return launched ? launched->exit_status : print_error(launched.error());
-  }
-
-  // The training goes on without a recording; the report says so.
-  void prepare_folder() {
-    if (!folder_.empty() && try_folder(absolute_or_same(folder_))) return;
-    for (const fs::path& home : default_homes()) {
-      std::error_code ignored;
-      fs::create_directories(home, ignored);
-      if (try_folder(home / ("gradsync-" + recording_name()))) return;
-    }
-    parts_.coverage.push_back(
-        {"recording", "", CoverageState::unavailable, "no folder could be written", "give -o DIR", 0});
-  }
-
-  bool try_folder(const fs::path& folder) {
-    const Result<void> made = folder.is_absolute() ? make_recording_folder(folder)
-                                                   : Error{"cannot make the folder", folder.string(),
-                                                           "the working directory is gone", "give -o /DIR"};
-    if (made) {
-      context_.recording = folder;
-      return true;
-    }
-    std::fprintf(stderr, "gradsync-doctor: %s\n", made.error().message().c_str());
-    parts_.coverage.push_back(
-        {"recording folder", "", CoverageState::partial, made.error().message(), made.error().hint, 0});
-    return false;
   }
 
   void start_collectors() {
@@ -255,18 +193,6 @@ class RunCommand final : public Command {
     parts_.coverage.insert(parts_.coverage.end(), parts.coverage.begin(), parts.coverage.end());
   }
 
-  void remove_empty_recording() const {
-    if (context_.recording.empty()) return;
-    std::error_code ignored;
-    const std::string own = "-" + std::to_string(::getpid()) + ".spool";  // what the collectors saw of nothing
-    for (fs::directory_iterator file(context_.recording / "events", ignored);
-         !ignored && file != fs::directory_iterator(); file.increment(ignored))
-      if (file->path().filename().string().ends_with(own)) fs::remove(file->path(), ignored);
-    for (const char* part : {"hello", "events", "windows", "series", "profiles"})
-      fs::remove(context_.recording / part, ignored);
-    fs::remove(context_.recording, ignored);
-  }
-
   int report(const LaunchResult& job, const RuleSet& rules) {
     parts_.command = "run";
     parts_.facts["doctor.cpu_ms"] = std::to_string(own_cpu_ms());
@@ -291,19 +217,8 @@ class RunCommand final : public Command {
       return job.exit_status != 0 ? job.exit_status : failed;
     }
     if (ab_.wanted) keep_track_record(report);
-    tell_of_other_hosts();
+    tell_of_other_hosts(context_.recording);
     return job.exit_status != 0 ? job.exit_status : gate(report, output_);
-  }
-
-  // They may be a little behind: what they write from now on is not in this report.
-  void tell_of_other_hosts() const {
-    if (context_.recording.empty()) return;
-    const std::vector<std::string> hosts = other_hosts(context_.recording);
-    if (hosts.empty()) return;
-    std::fprintf(stderr,
-                 "gradsync-doctor: %zu other host(s) record into this folder; when all have ended:\n"
-                 "  gradsync-doctor analyze %s\n",
-                 hosts.size(), context_.recording.c_str());
   }
 
   Report make_report(const RuleSet& rules) {

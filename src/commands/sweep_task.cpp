@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "src/base/file.h"
+#include "src/base/available_memory.h"
 #include "src/base/text.h"
 #include "src/base/units.h"
 #include "src/commands/exit_status.h"
@@ -96,20 +96,14 @@ std::string interfaces_here() {
   return join(names, ", ");
 }
 
-// Bytes that the kernel thinks can be had; 0: not known.
-double memory_here() {
-  const Result<std::string> text = read_file("/proc/meminfo");
-  const std::size_t at = text ? text->find("MemAvailable:") : std::string::npos;
-  return at == std::string::npos ? 0 : std::strtod(text->c_str() + at + 13, nullptr) * 1024;
-}
-
 // A rank sends from one buffer and receives into another; what is checked has a third.
 Result<void> fits_memory(const std::vector<std::int64_t>& sizes, int ranks) {
   constexpr double kBuffers = 3;
-  const double needed = kBuffers * static_cast<double>(sizes.back()) * std::max(ranks, 1), there = memory_here();
-  if (there == 0 || needed < there) return {};
+  const double needed = kBuffers * static_cast<double>(sizes.back()) * std::max(ranks, 1);
+  const std::optional<double> there = available_memory();
+  if (!there || needed < *there) return {};
   return wrong("--max", format_bytes(static_cast<double>(sizes.back())),
-               "its buffers need " + format_bytes(needed) + " here, " + format_bytes(there) + " are free",
+               "its buffers need " + format_bytes(needed) + " here, " + format_bytes(*there) + " are free",
                "a smaller --max");
 }
 

@@ -39,7 +39,14 @@ class TestCase(unittest.TestCase):
         self.assertNotIn("terminate called", done.stderr)
 
     def coverage(self, report, source):
+        """Of all sources whose names begin so."""
         return [entry for entry in report["coverage"] if entry["source"].startswith(source)]
+
+    def entry(self, report, source):
+        """The one that this source has."""
+        entries = [entry for entry in report["coverage"] if entry["source"] == source]
+        self.assertEqual(1, len(entries), report["coverage"])
+        return entries[0]
 
 
 def fired(report):

@@ -82,7 +82,7 @@ class Copies(doctor.TestCase):
         fired = [f["rule"] for f in report["findings"] if f["state"] == "fired"]
         self.assertNotIn("user-copies", fired)
         self.assertNotIn("copy-bound", fired)
-        entry = [e for e in report["coverage"] if e["source"] == "user copies"][0]
+        entry = self.entry(report, "user copies")
         self.assertEqual("B", entry["tier"])
         self.assertRegex(entry["reason"], "(cycles|cpu-clock) at 999 Hz")
         self.assertIn("usercopy.sampler_cpu_ms", report["facts"])
@@ -94,14 +94,14 @@ class Copies(doctor.TestCase):
                               stdout=subprocess.PIPE, text=True, cwd="/")
         if not done.stdout:
             self.skipTest("the program cannot be run by another user here")
-        entry = [e for e in json.loads(done.stdout)["coverage"] if e["source"] == "user copies"][0]
+        entry = self.entry(json.loads(done.stdout), "user copies")
         self.assertEqual("unavailable", entry["state"])
         self.assertRegex(entry["reason"], "hidden|perf_event_paranoid")
         self.assertIn("root", entry["hint"])
 
     def test_no_budget_no_samples(self):
         report = self.report("pass", "--budget", "0")
-        entry = [e for e in report["coverage"] if e["source"] == "user copies"][0]
+        entry = self.entry(report, "user copies")
         self.assertEqual("unavailable", entry["state"])
 
 

@@ -82,7 +82,7 @@ class Copies(doctor.TestCase):
         finally:
             stop.set()
             traffic.join()
-        self.assertNotIn("stand still", self.coverage(report, "interrupts")[0]["reason"])
+        self.assertNotIn("stand still", self.entry(report, "interrupts")["reason"])
         moves = [row for row in rows["irq_plan"] if row["decision"] == "move"]
         self.assertGreaterEqual(len(moves), 15)
         for move in moves:
@@ -95,7 +95,7 @@ class Copies(doctor.TestCase):
     def test_a_copy_that_stands_still_is_planned_by_queues(self):
         report, rows = self.report("--root", self.copy("big"), "--duration", "0")
         self.assertGreaterEqual(sum(row["decision"] == "move" for row in rows["irq_plan"]), 15)
-        self.assertIn("stand still", self.coverage(report, "interrupts")[0]["reason"])
+        self.assertIn("stand still", self.entry(report, "interrupts")["reason"])
 
     def test_the_picture_fits_every_width_and_dumb_terminals(self):
         root = self.copy("big")
@@ -167,7 +167,7 @@ class Storm(doctor.TestCase):
         # The two are not read at the same moment: on a machine that is busier than that one look of three has to agree.
         for _ in range(3):
             report, rows, irq, count = self.rows("best")
-            times = self.coverage(report, "interrupt times")[0]
+            times = self.entry(report, "interrupt times")
             if times["tier"] != "A":
                 self.skipTest("no eBPF here: " + times["reason"])
             timed = [row for row in rows if row["source"] == "eBPF" and row["irq"] == irq]
@@ -191,7 +191,7 @@ class Storm(doctor.TestCase):
     def test_rings_tell_times_only_of_what_they_saw(self):
         self.begin_storm()
         report, rows, irq, count = self.rows("B")
-        times = self.coverage(report, "interrupt times")[0]
+        times = self.entry(report, "interrupt times")
         if times["state"] == "unavailable":
             self.skipTest("no perf rings here: " + times["reason"])
         timed = sum(row["count"] for row in rows if row["source"] == "perf rings" and row["irq"] == irq)
@@ -203,7 +203,7 @@ class Storm(doctor.TestCase):
 
     def test_without_a_trace(self):
         done = self.doctor("irq", "--tier", "C", "--duration", "0.2", "--json", "-")
-        times = self.coverage(json.loads(done.stdout), "interrupt times")[0]
+        times = self.entry(json.loads(done.stdout), "interrupt times")
         self.assertEqual("unavailable", times["state"])
         self.assertIn("--tier C", times["reason"])
 

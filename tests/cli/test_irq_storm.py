@@ -144,7 +144,7 @@ class Storm(doctor.TestCase):
                 twice = clock.microseconds(irq)
             if None in (before, after, twice):
                 self.skipTest("the kernel's tracer saw no storm")
-            times = self.coverage(report, "interrupt times")[0]
+            times = self.entry(report, "interrupt times")
             if times["tier"] != "A":
                 self.skipTest("no eBPF here: " + times["reason"])
             series = [one for one in report["series"] if one["name"] == "irq"][0]

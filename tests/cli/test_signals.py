@@ -57,7 +57,7 @@ class Signals(doctor.TestCase):
         left = int(process.stdout.readline())
         while self.parent(left) != process.pid:
             time.sleep(0.02)  # until the shell has ended and its child is the doctor's
-        while self.catches(process.pid, signal.SIGINT):  # afterwards one would end the doctor, as it ends any program
+        while self.catches(process.pid, signal.SIGINT):  # and no longer, when it makes the report
             process.send_signal(signal.SIGINT)  # one may come while the doctor still takes note of the shell's end
             time.sleep(0.1)
         process.communicate()
@@ -67,9 +67,8 @@ class Signals(doctor.TestCase):
 
     @staticmethod
     def catches(pid, number):
-        status = pathlib.Path("/proc/%d/status" % pid).read_text()
-        mask = [line.split()[1] for line in status.splitlines() if line.startswith("SigCgt:")]
-        return bool(mask) and bool(int(mask[0], 16) >> (number - 1) & 1)
+        masks = [line for line in pathlib.Path("/proc/%d/status" % pid).read_text().splitlines() if line.startswith("SigCgt:")]
+        return bool(masks and int(masks[0].split()[1], 16) >> (number - 1) & 1)  # a process that has ended has none
 
     @staticmethod
     def parent(pid):

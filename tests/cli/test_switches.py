@@ -42,12 +42,12 @@ class Switches(doctor.TestCase):
             return json.load(file)
 
     def scheduler(self, report):
-        entries = {e["source"]: e for e in report["coverage"]}
-        if entries["scheduler trace"]["state"] != "unavailable":
+        if self.entry(report, "scheduler trace")["state"] != "unavailable":
             self.skipTest("another user may trace the machine here")
-        if "switch records" not in entries["scheduler"]["reason"]:
-            self.skipTest("refused: " + entries["scheduler"]["reason"])
-        return entries["scheduler"]
+        entry = self.entry(report, "scheduler")
+        if "switch records" not in entry["reason"]:
+            self.skipTest("refused: " + entry["reason"])
+        return entry
 
     def test_two_processes_that_share_a_cpu_preempt_each_other(self):
         report = self.report(TURNS)
@@ -72,10 +72,10 @@ class Switches(doctor.TestCase):
         done = subprocess.run([*NOBODY, doctor.PROGRAM, "check", "--json", "-"], stdout=subprocess.PIPE, text=True, cwd="/")
         if not done.stdout:
             self.skipTest("the program cannot be run by another user here")
-        entries = {e["source"]: e for e in json.loads(done.stdout)["coverage"]}
-        if entries["scheduler trace"]["state"] != "unavailable":
+        report = json.loads(done.stdout)
+        if self.entry(report, "scheduler trace")["state"] != "unavailable":
             self.skipTest("another user may trace the machine here")
-        self.assertIn("switch records", entries)
+        self.entry(report, "switch records")
 
 
 WITH_BPF = ["--inh-caps=+bpf,+perfmon", "--ambient-caps=+bpf,+perfmon"]
@@ -99,14 +99,19 @@ class Sched(doctor.TestCase):
         with open(report) as file:
             return done.stdout, json.load(file)
 
-    def assertSwitchRecords(self, text, report):
-        entries = {entry["source"]: entry for entry in report["coverage"]}
-        if entries.get("scheduler trace", {}).get("state") != "unavailable":
+    def skip_where_traced(self, report):
+        """Of a trace there is no such entry when it runs."""
+        if not any(entry["state"] == "unavailable" for entry in self.coverage(report, "scheduler trace")):
             self.skipTest("another user may trace the machine here")
-        if "switch records" not in entries["scheduler"]["reason"]:
-            self.assertRegex(entries["scheduler switch records"]["hint"], "CAP_PERFMON|ulimit")
-            self.skipTest("refused: " + entries["scheduler switch records"]["reason"])
-        self.assertEqual(("C", "partial"), (entries["scheduler"]["tier"], entries["scheduler"]["state"]))
+
+    def assertSwitchRecords(self, text, report):
+        self.skip_where_traced(report)
+        scheduler = self.entry(report, "scheduler")
+        if "switch records" not in scheduler["reason"]:
+            refusal = self.entry(report, "scheduler switch records")
+            self.assertRegex(refusal["hint"], "CAP_PERFMON|ulimit")
+            self.skipTest("refused: " + refusal["reason"])
+        self.assertEqual(("C", "partial"), (scheduler["tier"], scheduler["state"]))
         # What cannot be known has no column, and is null in the report.
         for absent in ("Wakeups", "Avg ms"):
             self.assertNotIn(absent, text)
@@ -153,28 +158,26 @@ class Sched(doctor.TestCase):
 
     def test_a_process_of_another_user_is_seen_in_proc_alone(self):
         text, report = self.sched("-p", os.getpid(), "--duration", "1s")
-        entries = {entry["source"]: entry for entry in report["coverage"]}
-        if entries.get("scheduler trace", {}).get("state") != "unavailable":
-            self.skipTest("another user may trace the machine here")
-        self.assertIn("sums of /proc schedstat", entries["scheduler"]["reason"])
-        self.assertIn("perf_event_paranoid", entries["scheduler switch records"]["reason"])
+        self.skip_where_traced(report)
+        self.assertIn("sums of /proc schedstat", self.entry(report, "scheduler")["reason"])
+        self.assertIn("perf_event_paranoid", self.entry(report, "scheduler switch records")["reason"])
         self.assertNotIn("Preempt", text)
         self.assertIn("Wait ms", text)
 
     def test_capabilities_in_place_of_root(self):
         """CAP_BPF and CAP_PERFMON: eBPF. CAP_PERFMON alone: what it allows, which is not eBPF."""
         text, report = self.sched("--", "sleep", "0.5", caps=WITH_BPF)
-        entries = {entry["source"]: entry for entry in report["coverage"]}
         if "built without it" in str(report["coverage"]) or "does not describe its types" in str(report["coverage"]):
             self.skipTest("no eBPF here")
-        self.assertEqual("A", entries["scheduler"]["tier"], report["coverage"])
+        self.assertEqual("A", self.entry(report, "scheduler")["tier"], report["coverage"])
         self.assertIn("Wakeups", text)
         text, report = self.sched("--", "sleep", "0.5", caps=WITH_PERFMON)
-        entries = {entry["source"]: entry for entry in report["coverage"]}
-        self.assertIn(entries["scheduler"]["tier"], ("B", "C"))
-        if entries["scheduler"]["tier"] == "C":
-            self.assertIn("cannot use eBPF", entries["scheduler trace"]["reason"])
-            self.assertIn("CAP_BPF", entries["scheduler trace"]["hint"])
+        tier = self.entry(report, "scheduler")["tier"]
+        self.assertIn(tier, ("B", "C"))
+        if tier == "C":
+            refusal = self.entry(report, "scheduler trace")
+            self.assertIn("cannot use eBPF", refusal["reason"])
+            self.assertIn("CAP_BPF", refusal["hint"])
 
 
 if __name__ == "__main__":

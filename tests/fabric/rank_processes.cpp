@@ -12,6 +12,8 @@
 #include <iterator>
 #include <thread>
 
+#include "tests/support/folder.h"
+
 namespace gradsync {
 namespace {
 
@@ -20,19 +22,6 @@ using Clock = std::chrono::steady_clock;
 struct Child {
   pid_t pid = 0;
   int pipe = -1;
-};
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "gsd-ranks-XXXXXX").string();
-    path_ = mkdtemp(name.data()) ? name : "";
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
 };
 
 [[noreturn]] void be_rank(int rank, RankStore& store, const RankProgram& program, int pipe) {
@@ -118,7 +107,7 @@ Result<std::vector<std::string>> FileStore::exchange(std::string_view round, std
 }
 
 std::vector<RankEnd> run_ranks(int ranks, const RankProgram& program, std::chrono::seconds limit) {
-  const TemporaryFolder folder;
+  const test::Folder folder;
   std::vector<Child> children;
   for (int rank = 0; rank < ranks; ++rank) children.push_back(start(rank, ranks, folder.path(), program));
   const auto until = Clock::now() + limit;

@@ -5,16 +5,13 @@ What comes of the storm is held against /proc/softirqs and /proc/net/softnet_sta
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import textwrap
 import time
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/cli"))
-import doctor  # noqa: E402
+from lab import TestCase
 
 NEAR, FAR = f"gsdnear{os.getpid()}", f"gsdfar{os.getpid()}"
 SECONDS = 2
@@ -36,10 +33,6 @@ SINK = """
     time.sleep(600)"""
 
 
-def works(*command):
-    return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
-
-
 def received():
     """NET_RX softirqs by CPU."""
     lines = pathlib.Path("/proc/softirqs").read_text().splitlines()
@@ -54,20 +47,11 @@ def backlog():
     return [sum(int(row[column], 16) for row in rows) for column in (0, 1)]
 
 
-class PacketStorm(doctor.TestCase):
+class PacketStorm(TestCase):
     def setUp(self):
         super().setUp()
-        if os.geteuid() != 0 or shutil.which("ip") is None or shutil.which("taskset") is None:
-            self.skipTest("needs root and the programs ip and taskset")
-        for name in (NEAR, FAR):
-            if not works("ip", "netns", "add", name):
-                self.skipTest("network namespaces cannot be made here")
-            self.addCleanup(subprocess.run, ["ip", "netns", "delete", name])
-        if not works("ip", "link", "add", "gsdp0", "netns", NEAR, "type", "veth", "peer", "name", "gsdp1", "netns", FAR):
-            self.skipTest("veth links cannot be made here")
-        for name, device, address in ((NEAR, "gsdp0", "10.213.80.1/24"), (FAR, "gsdp1", "10.213.80.2/24")):
-            subprocess.run(["ip", "-n", name, "address", "add", address, "dev", device], check=True)
-            subprocess.run(["ip", "-n", name, "link", "set", device, "up"], check=True)
+        self.need("ip", "taskset")
+        self.link((NEAR, "gsdp0", "10.213.80.1"), (FAR, "gsdp1", "10.213.80.2"))
         self.cpu = max(os.sched_getaffinity(0))
         sink = self.start(FAR, SINK, stdout=subprocess.PIPE)
         self.addCleanup(sink.stdout.close)
@@ -121,7 +105,7 @@ class PacketStorm(doctor.TestCase):
         self.assertIn("No interrupts is not no traffic", finding["says"])
         self.assertIn("No interrupts is not no traffic", " ".join(done.stdout.split()))
 
-        times = self.coverage(report, "interrupt times")[0]
+        times = self.entry(report, "interrupt times")
         if times["tier"] != "A" or times["state"] != "collected":
             self.skipTest("no times, the counts are right: no eBPF here: " + times["reason"])
         timed = {row["cpu"]: row for row in rows["irq"] if row["source"] == "eBPF" and row["irq"] == "NET_RX"}

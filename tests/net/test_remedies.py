@@ -5,42 +5,28 @@ What does not hang on this machine's speed is always tested: bytes and collectiv
 GSD_LAB=1 (make lab) adds what a busy machine may spoil, and prints the table of what was measured. A comparison that fails
 is measured again, three times at most.
 """
-import json
 import os
-import pathlib
-import subprocess
-import sys
+import shutil
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/cli"))
-import doctor  # noqa: E402
+from lab import PYTHON, ROOT, TWO_HOSTS, TestCase
 
-PYTHON = os.environ.get("GSD_TORCH_PYTHON") or "/usr/bin/python3"
 LAB = bool(os.environ.get("GSD_LAB"))
-SAMPLE, LINK = str(ROOT / "samples/ddp_topk_hook.py"), str(ROOT / "samples/lab/two_hosts.py")
-CANNOT, ATTEMPTS = 77, 3
+SAMPLE = str(ROOT / "samples/ddp_topk_hook.py")
+ATTEMPTS = 3
 SHOWN = ("step.time_ms", "comm.exposed_ms", "compress.serial_ms", "comm.bytes_per_step", "comm.collectives_per_step")
 
 
-class Measured(doctor.TestCase):
+class Measured(TestCase):
     def setUp(self):
         super().setUp()
-        if subprocess.run([PYTHON, "-c", "import torch.distributed as d; assert d.is_gloo_available()"],
-                          stderr=subprocess.DEVNULL).returncode != 0:
-            self.skipTest("needs PyTorch with gloo")
+        self.need_torch()
 
     def measure(self, *command):
         """The doctor's numbers of all ranks, and its report."""
-        report_file = self.folder / "report.json"
-        done = subprocess.run([doctor.PROGRAM, "run", "-q", "--deep", "off", "-o", str(self.folder / "recording"), "--json",
-                               report_file, "--", PYTHON, *command], env=self.environment(), stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True, timeout=600)
-        subprocess.run(["rm", "-rf", str(self.folder / "recording")], check=True)
-        if done.returncode == CANNOT:
-            self.skipTest(done.stderr.strip().splitlines()[-1])
-        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
-        report = json.loads(report_file.read_text())
+        recording = self.folder / "recording"
+        report, _ = self.measured("-q", "-o", recording, "--", PYTHON, *command)
+        shutil.rmtree(recording)
         values = {metric["name"]: metric for metric in report["metrics"] if metric["scope"] == "all"}
         if LAB:
             row = ["%s %.2f" % (name, values[name]["value"]) for name in SHOWN if name in values]
@@ -81,8 +67,8 @@ class TwoLevel(Measured):
     """Two ranks in each of two network namespaces. The link lets bursts of 32 KiB pass at full speed."""
 
     def run_lab(self, remedy, rate, width):
-        return self.measure(LINK, "--rate", rate, "--ranks-per-host", "2", "--host-names", SAMPLE, "--steps", "24", "--width", width,
-                            "--remedy", remedy)
+        return self.measure(TWO_HOSTS, "--rate", rate, "--ranks-per-host", "2", "--host-names", SAMPLE, "--steps", "24",
+                            "--width", width, "--remedy", remedy)
 
     def test_against_the_dense_job(self):
         """0.6 MB take a ring over 10 Mbit/s 0.7 s."""

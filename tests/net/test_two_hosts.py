@@ -1,55 +1,22 @@
 #!/usr/bin/env python3
 """One rank on each of two hosts whose monotonic clocks are 5 s apart, each under a doctor of its own, one recording."""
 import json
-import os
-import pathlib
-import shutil
 import subprocess
-import sys
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/cli"))
-import doctor  # noqa: E402
+from lab import PYTHON, ROOT, TestCase, doctor, works
 
-PYTHON = os.environ.get("GSD_TORCH_PYTHON") or "/usr/bin/python3"
 HOSTS = {"gsdnode0": ("10.213.77.1", 0), "gsdnode1": ("10.213.77.2", 5)}  # name → address, seconds its clock is ahead
 
 
-def works(*command):
-    return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
-
-
-def why_not():
-    if os.geteuid() != 0:
-        return "needs root, for network namespaces"
-    for program in ("ip", "unshare"):
-        if shutil.which(program) is None:
-            return "needs the program " + program
-    if not works(PYTHON, "-c", "import torch.distributed as d; assert d.is_gloo_available()"):
-        return "needs PyTorch with gloo"
-    if not works("unshare", "--uts", "--time", "--monotonic", "5", "--fork", "true"):
-        return "needs time namespaces (Linux 5.6, util-linux 2.36) that may be made here"
-    return None
-
-
-class TwoHosts(doctor.TestCase):
+class TwoHosts(TestCase):
     def setUp(self):
         super().setUp()
-        reason = why_not()
-        if reason:
-            self.skipTest(reason)
-        for name in HOSTS:
-            if not works("ip", "netns", "add", name):
-                self.skipTest("network namespaces cannot be made here")
-            self.addCleanup(subprocess.run, ["ip", "netns", "delete", name])  # and with it its end of the link
-        if not works("ip", "link", "add", "gsdveth0", "netns", "gsdnode0", "type", "veth",
-                     "peer", "name", "gsdveth1", "netns", "gsdnode1"):
-            self.skipTest("veth links cannot be made here")
-        for number, (name, (address, _)) in enumerate(HOSTS.items()):
-            for command in (["link", "set", "lo", "up"], ["address", "add", address + "/24", "dev", "gsdveth%d" % number],
-                            ["link", "set", "gsdveth%d" % number, "up"]):
-                subprocess.run(["ip", "-n", name, *command], check=True)
+        self.need("ip", "unshare")
+        self.need_torch()
+        if not works("unshare", "--uts", "--time", "--monotonic", "5", "--fork", "true"):
+            self.skipTest("needs time namespaces (Linux 5.6, util-linux 2.36) that may be made here")
+        self.link(*((name, "gsdveth%d" % number, address) for number, (name, (address, _)) in enumerate(HOSTS.items())))
 
     def start(self, rank, recording):
         name = list(HOSTS)[rank]

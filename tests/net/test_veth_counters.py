@@ -2,16 +2,13 @@
 """What a job sends over a veth link is in the series nic, and only that. Makes two network namespaces and removes them."""
 import json
 import os
-import pathlib
 import shutil
 import subprocess
 import sys
 import textwrap
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/cli"))
-import doctor  # noqa: E402
+from lab import TestCase, doctor, works
 
 NEAR, FAR = f"gsdnear{os.getpid()}", f"gsdfar{os.getpid()}"
 PACKETS, PACKET = 2000, 1000
@@ -23,10 +20,6 @@ SEND = f"""
         s.sendto(b"x" * {PACKET}, ("10.213.78.2", 9))
         if i % 100 == 0: time.sleep(0.01)
     time.sleep(0.3)"""
-
-
-def works(*command):
-    return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
 
 
 RECEIVE = """
@@ -47,20 +40,11 @@ TRANSFER = """
     time.sleep(0.3)"""
 
 
-class Veth(doctor.TestCase):
+class Veth(TestCase):
     def setUp(self):
         super().setUp()
-        if os.geteuid() != 0 or shutil.which("ip") is None:
-            self.skipTest("needs root and the program ip, for network namespaces")
-        for name in (NEAR, FAR):
-            if not works("ip", "netns", "add", name):
-                self.skipTest("network namespaces cannot be made here")
-            self.addCleanup(subprocess.run, ["ip", "netns", "delete", name])
-        if not works("ip", "link", "add", "gsdv0", "netns", NEAR, "type", "veth", "peer", "name", "gsdv1", "netns", FAR):
-            self.skipTest("veth links cannot be made here")
-        for name, device, address in ((NEAR, "gsdv0", "10.213.78.1/24"), (FAR, "gsdv1", "10.213.78.2/24")):
-            subprocess.run(["ip", "-n", name, "address", "add", address, "dev", device], check=True)
-            subprocess.run(["ip", "-n", name, "link", "set", device, "up"], check=True)
+        self.need("ip")
+        self.link((NEAR, "gsdv0", "10.213.78.1"), (FAR, "gsdv1", "10.213.78.2"))
 
     def run_near(self, code):
         report = self.folder / "report.json"

@@ -5,41 +5,23 @@ out compression would cost. Dense, a step sends 0.6 MB, which take a quarter of 
 A sweep over loopback is newer and fits the job but for its interface: it must not be used.
 """
 import json
-import os
-import pathlib
-import subprocess
-import sys
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/cli"))
-import doctor  # noqa: E402
+from lab import PYTHON, ROOT, TWO_HOSTS, TestCase, doctor
 
-PYTHON = os.environ.get("GSD_TORCH_PYTHON") or "/usr/bin/python3"
-LAB = [PYTHON, str(ROOT / "samples/lab/two_hosts.py"), "--rate", "20mbit"]
-CANNOT = 77
+LINK = [PYTHON, TWO_HOSTS, "--rate", "20mbit"]
 
 
-class SlowLink(doctor.TestCase):
-    def call(self, *words):
-        done = subprocess.run([str(word) for word in words], env=self.environment(), text=True, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE)
-        if done.returncode == CANNOT:
-            self.skipTest(done.stderr.strip())
-        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
-        return done
-
+class SlowLink(TestCase):
     def test_the_sign_before_any_ab(self):
-        if subprocess.run([PYTHON, "-c", "import torch.distributed as d; assert d.is_gloo_available()"],
-                          stderr=subprocess.DEVNULL).returncode != 0:
-            self.skipTest("needs PyTorch with gloo")
+        self.need_torch()
         sweep = [doctor.PROGRAM, "sweep", "-q", "--op", "all_reduce", "--min", "64K", "--max", "512K"]
-        done = self.call(*LAB, *sweep, "--max-time", "60s")
+        done = self.call(*LINK, *sweep, "--max-time", "60s")
         if "kept for later runs" not in done.stderr or "not kept" in done.stderr:
             self.skipTest("the sweep was too restless to be kept: " + done.stderr.strip())
         self.call(*sweep, "--ranks", "2", "--max-time", "15s")
         recording, table = self.folder / "recording", self.folder / "whatif.json"
-        self.call(doctor.PROGRAM, "run", "-q", "--deep", "off", "-o", recording, "--", *LAB,
+        self.call(doctor.PROGRAM, "run", "-q", "--deep", "off", "-o", recording, "--", *LINK,
                   ROOT / "samples/ddp_topk_hook.py", "--steps", "200", "--width", "160")
         self.call(doctor.PROGRAM, "whatif", recording, "--json", table)
         report = json.loads(table.read_text())

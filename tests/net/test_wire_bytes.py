@@ -1,35 +1,15 @@
 #!/usr/bin/env python3
 """Two ranks under one doctor, each in a network namespace of its own: their bytes are those of these namespaces, whatever
 passes through the doctor's own."""
-import json
-import os
-import pathlib
-import subprocess
-import sys
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/cli"))
-import doctor  # noqa: E402
-
-PYTHON = os.environ.get("GSD_TORCH_PYTHON") or "/usr/bin/python3"
-CANNOT = 77
+from lab import PYTHON, ROOT, TWO_HOSTS, TestCase
 
 
-class WireBytes(doctor.TestCase):
+class WireBytes(TestCase):
     def test_of_the_ranks_namespaces(self):
-        if subprocess.run([PYTHON, "-c", "import torch.distributed as d; assert d.is_gloo_available()"],
-                          stderr=subprocess.DEVNULL).returncode != 0:
-            self.skipTest("needs PyTorch with gloo")
-        report_file = self.folder / "report.json"
-        done = subprocess.run([doctor.PROGRAM, "run", "--deep", "off", "--json", report_file, "--", PYTHON,
-                               str(ROOT / "samples/lab/two_hosts.py"), "--rate", "200mbit",
-                               str(ROOT / "samples/ddp_healthy.py"), "--steps", "60"],
-                              env=self.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        if done.returncode == CANNOT:
-            self.skipTest(done.stderr.strip())
-        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
-        report = json.loads(report_file.read_text())
+        self.need_torch()
+        report, _ = self.measured("--", PYTHON, TWO_HOSTS, "--rate", "200mbit", ROOT / "samples/ddp_healthy.py", "--steps", "60")
         values = {(metric["name"], metric["scope"]): metric["value"] for metric in report["metrics"]}
         spaces = report["facts"]["net_namespace"].removeprefix("mixed: ").split(", ")
         self.assertEqual(2, len(spaces), "a namespace for each rank")

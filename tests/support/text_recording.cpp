@@ -43,17 +43,10 @@ void write_process(const fs::path& folder, const std::string& text) {
 }  // namespace
 
 TextRecording::TextRecording(const std::string& text, const Report& parts) {
-  std::string pattern = (fs::temp_directory_path() / "gsd-recording-XXXXXX").string();
-  folder_ = ::mkdtemp(pattern.data());
-  if (!make_recording_folder(folder_)) throw std::runtime_error("cannot make " + folder_.string());
-  for (const std::string& process : split_processes(text)) write_process(folder_, process);
-  if (!parts.tool.version.empty() && !write_recording_parts(folder_, parts))
+  if (!make_recording_folder(folder())) throw std::runtime_error("cannot make " + folder().string());
+  for (const std::string& process : split_processes(text)) write_process(folder(), process);
+  if (!parts.tool.version.empty() && !write_recording_parts(folder(), parts))
     throw std::runtime_error("cannot write the parts");
-}
-
-TextRecording::~TextRecording() {
-  std::error_code ignored;
-  fs::remove_all(folder_, ignored);
 }
 
 }  // namespace gradsync::test

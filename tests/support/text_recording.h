@@ -6,6 +6,7 @@
 #include <string>
 
 #include "src/model/report.h"
+#include "tests/support/folder.h"
 
 namespace gradsync::test {
 
@@ -13,13 +14,10 @@ class TextRecording {
  public:
   // `parts` becomes recording.json and series/; without its tool version none is written (a killed doctor).
   TextRecording(const std::string& text, const Report& parts);
-  TextRecording(const TextRecording&) = delete;
-  TextRecording& operator=(const TextRecording&) = delete;
-  ~TextRecording();
-  const std::filesystem::path& folder() const { return folder_; }
+  const std::filesystem::path& folder() const { return folder_.path(); }
 
  private:
-  std::filesystem::path folder_;
+  Folder folder_;
 };
 
 }  // namespace gradsync::test

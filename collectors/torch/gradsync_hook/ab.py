@@ -9,48 +9,29 @@ import sys
 
 from . import activation, agreement, experiment, groups, plain_sync, schedule
 from .agreed_passes import LIMIT_S
-from .agreement import OFF
 from .patches import patches
+from .request import Request
 from .state import state
 from .steps import steps
 
-_wanted = []    # GSD_AB, when the run asks for an experiment
-_running = []   # the experiment of this process
-_earlier = []   # doubts from before it began
+_request = Request("ab.state")
+cannot = _request.cannot
 
 
 def install(torch, text):
+    """`text`: GSD_AB."""
     schedule.from_text(text)
-    _wanted[:] = [text]
-    ddp = torch.nn.parallel.DistributedDataParallel
-    watch_joins(ddp, doubt)
+    _request.ask(torch, text)
     if not os.environ.get("GSD_AB_YES"):
         patches.replace("torch.save", torch, "save", _before_save)
-    activation.when_active(lambda: cannot("no communication hook is registered"))
-
-
-def cannot(reason):
-    """The hook of this rank cannot be left out. Other ranks notice that it does not report."""
-    if _wanted and not _running:
-        experiment.tell(OFF + reason)
 
 
 def begin(ddp, warm_up):
     """The experiment on a hook that is about to be registered, `warm_up` passes before it compresses; or None."""
-    if not _wanted:
-        return None
-    if _running:
-        doubt("more than one model has a communication hook")
-        return None
-    try:
-        _running[:] = [_make(ddp, schedule.from_text(_wanted[0], warm_up))]
-    except Exception as error:
-        cannot("%s: %s" % (type(error).__name__, error))
-        return None
-    for reason in _earlier:
-        doubt(reason)
-    steps.experiment = _running[0].of_next_step
-    return _running[0]
+    running = _request.begin(lambda text: _make(ddp, schedule.from_text(text, warm_up)))
+    if running is not None:
+        steps.experiment = running.of_next_step
+    return running
 
 
 def _make(ddp, plan):
@@ -60,7 +41,7 @@ def _make(ddp, plan):
     replace = (plain_sync.fp16(torch.distributed, group, torch.float16) if plan.replacement == "fp16"
                else plain_sync.dense(torch.distributed, group))
     talk = agreement.of_group(torch, group, groups.label(group))
-    return experiment.Experiment(plan, talk, replace, group.rank() == 0, _limit_s())
+    return experiment.Experiment(plan, talk, _request.tell, replace, group.rank() == 0, _limit_s())
 
 
 def _limit_s():
@@ -71,43 +52,17 @@ def _limit_s():
         return LIMIT_S
 
 
-def doubt(reason):
-    """Ends the experiment on all ranks at their next block; before it began, before it changed anything."""
-    if _running:
-        _running[0].doubts(reason)
-    elif len(_earlier) < 8:
-        _earlier.append(reason)
-
-
-def watch_joins(ddp, doubt):
-    """`doubt(why)` when the job lets ranks run out of input: passes do not come in pairs then."""
-    def before_join(original):
-        @functools.wraps(original)
-        def join(*args, **kwargs):
-            if state.armed and kwargs.get("enable", True):
-                doubt("the job uses join() for uneven inputs")
-            return original(*args, **kwargs)
-
-        return join
-
-    join = getattr(sys.modules.get("torch.distributed.algorithms.join"), "Join", None)
-    patches.replace("DistributedDataParallel.join", ddp, "join", before_join)
-    patches.replace("Join.__init__", join, "__init__", before_join)
-
-
 def _before_save(original):
     @functools.wraps(original)
     def save(obj, f, *args, **kwargs):
         if state.armed and isinstance(f, (str, bytes, os.PathLike)):   # a buffer in memory is how ranks talk
-            doubt("the job writes checkpoints, and nobody said --yes")
+            _request.doubt("the job writes checkpoints, and nobody said --yes")
         return original(obj, f, *args, **kwargs)
 
     return save
 
 
 def _forked():
-    """A child that trains itself is no rank of this job."""
-    del _running[:], _wanted[:], _earlier[:]
     steps.experiment = None
 
 

@@ -13,7 +13,7 @@ from .steps import steps
 class Experiment(AgreedPasses):
     """`plan`: a Schedule; `replace(bucket)` is the hook of a bypassed pass."""
 
-    def __init__(self, plan, talk, replace, leads, limit_s=LIMIT_S):
+    def __init__(self, plan, talk, tell, replace, leads, limit_s=LIMIT_S):
         self.replace = replace
         self.precision = precision.Precision(plan) if leads else None
         self.bypassed = 0            # passes so far
@@ -62,9 +62,3 @@ class Experiment(AgreedPasses):
     def said(self, block):
         if state.active:
             activation.tell("ab.bypassed_passes", self.bypassed)
-
-
-def tell(text):
-    """The fact `ab.state`."""
-    if state.active:
-        activation.tell("ab.state", text)

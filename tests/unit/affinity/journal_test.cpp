@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "folder.h"
+#include "tests/support/folder.h"
 
 namespace gradsync {
 namespace {
@@ -20,7 +20,7 @@ IrqJournal example() {
 }
 
 TEST_CASE("a journal comes back as it was saved, for its owner alone") {
-  const Folder folder;
+  const test::Folder folder;
   const auto path = journal_path(folder.path() / "irq", "boot-1");
   const Result<FileDescriptor> lock = lock_journals(folder.path() / "irq");
   REQUIRE(lock);
@@ -50,7 +50,7 @@ TEST_CASE("a journal comes back as it was saved, for its owner alone") {
 }
 
 TEST_CASE("one that was not undone is not written over; consumed, it makes room") {
-  const Folder folder;
+  const test::Folder folder;
   const auto path = journal_path(folder.path(), "boot-1");
   REQUIRE(save_journal(path, example(), Existing::refuse));
   const Result<void> again = save_journal(path, example(), Existing::refuse);
@@ -62,7 +62,7 @@ TEST_CASE("one that was not undone is not written over; consumed, it makes room"
 }
 
 TEST_CASE("what is no journal is refused") {
-  const Folder folder;
+  const test::Folder folder;
   const auto path = folder.path() / "journal.json";
   CHECK_FALSE(load_journal(path));
   for (
@@ -79,7 +79,7 @@ TEST_CASE("what is no journal is refused") {
 }
 
 TEST_CASE("two transactions never run at once, and a folder that others may write is refused") {
-  const Folder folder;
+  const test::Folder folder;
   Result<FileDescriptor> held = lock_journals(folder.path() / "irq");
   REQUIRE(held);
   CHECK_FALSE(lock_journals(folder.path() / "irq"));

@@ -5,15 +5,15 @@
 #include <cerrno>
 
 #include "fake_kernel.h"
-#include "folder.h"
 #include "machines.h"
+#include "tests/support/folder.h"
 
 namespace gradsync {
 namespace {
 
 // Two queues on CPU 0; the plan moves one of them to CPU 1.
 struct Scene {
-  Folder folder;
+  test::Folder folder;
   FakeKernel kernel;
   TransactionInputs inputs;
   TransactionOptions options;

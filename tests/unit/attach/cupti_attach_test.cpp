@@ -2,48 +2,27 @@
 
 #include <doctest/doctest.h>
 
-#include <cstdlib>
-#include <fstream>
-
 #include "collectors/attach/attach.h"
+#include "tests/support/folder.h"
 
 using namespace gradsync;
 
 namespace {
 
-namespace fs = std::filesystem;
-
-class Folder {
+class Root : public test::Folder {
  public:
-  Folder() {
-    char name[] = "/tmp/gsd-attach-XXXXXX";
-    REQUIRE(::mkdtemp(name) != nullptr);
-    path_ = name;
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  const fs::path& path() const { return path_; }
-
   void process(int pid, int parent, const std::string& command) const {
-    const fs::path folder = path_ / "proc" / std::to_string(pid);
-    fs::create_directories(folder);
-    std::ofstream(folder / "comm") << command << "\n";
-    std::ofstream(folder / "status") << "Name:\t" << command << "\nUmask:\t0022\nPid:\t" << pid << "\nPPid:\t" << parent
-                                     << "\nTracerPid:\t0\n";
+    const std::string folder = "proc/" + std::to_string(pid);
+    put(folder + "/comm", command + "\n");
+    put(folder + "/status", "Name:\t" + command + "\nUmask:\t0022\nPid:\t" + std::to_string(pid) + "\nPPid:\t" +
+                                std::to_string(parent) + "\nTracerPid:\t0\n");
   }
-
- private:
-  fs::path path_;
 };
 
 }  // namespace
 
 TEST_CASE("a profiler among the ancestors is found by its command") {
-  Folder root;
+  Root root;
   root.process(1, 0, "init");
   root.process(10, 1, "nsys");
   root.process(20, 10, "bash");
@@ -60,7 +39,7 @@ TEST_CASE("a profiler among the ancestors is found by its command") {
 }
 
 TEST_CASE("the GPU is left to a tool that is named already, and otherwise taken for the steps that are wanted") {
-  Folder root;
+  Root root;
   CollectorContext context;
   context.root = root.path();
   context.library = "/opt/gsd/libgradsync_inject.so";

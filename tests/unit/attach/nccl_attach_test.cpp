@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "collectors/attach/attach.h"
+#include "tests/support/folder.h"
 
 using namespace gradsync;
 
@@ -97,19 +97,15 @@ TEST_CASE("wrappers are preloaded where NCCL's ranges tell too little, before wh
 }
 
 TEST_CASE("the interpreter says whether its NCCL is too old") {
-  std::string pattern = (std::filesystem::temp_directory_path() / "gsd-attach-XXXXXX").string();
-  const std::filesystem::path folder = ::mkdtemp(pattern.data());
+  const test::Folder folder;
   for (const auto& [version, why] : {std::pair{"2.14.3", "its NCCL is older than 2.16"}, {"2.21.5", ""}}) {
     for (const char* name : {"nvidia_nccl_cu11", "nvidia_nccl_cu12", "nvidia_nccl_cu13"}) {
-      const std::filesystem::path installed = folder / (std::string(name) + "-0.dist-info");
-      std::filesystem::create_directories(installed);
-      std::ofstream(installed / "METADATA")
-          << "Metadata-Version: 2.1\nName: " << name << "\nVersion: " << version << "\n";
+      folder.put(std::string(name) + "-0.dist-info/METADATA",
+                 std::string("Metadata-Version: 2.1\nName: ") + name + "\nVersion: " + version + "\n");
     }
-    const Environment environment{{"PYTHONPATH", folder.string()}, {"PATH", "/usr/bin:/bin"}};
+    const Environment environment{{"PYTHONPATH", folder.path().string()}, {"PATH", "/usr/bin:/bin"}};
     CHECK(why_ranges_lack_sizes(context_of("auto", {"python3", "train.py"}), environment) == why);
   }
-  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("a library that cannot be preloaded is not set") {

@@ -2,23 +2,13 @@
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <cstdlib>
+#include "tests/support/folder.h"
 
 using namespace gradsync;
 namespace fs = std::filesystem;
 
 namespace {
-
-struct TemporaryFolder {
-  TemporaryFolder() {
-    std::string pattern = (fs::temp_directory_path() / "gsd-file-XXXXXX").string();
-    path = ::mkdtemp(pattern.data());
-  }
-  ~TemporaryFolder() { fs::remove_all(path); }
-  fs::path path;
-};
 
 unsigned mode_of(const fs::path& path) {
   struct stat info {};
@@ -29,36 +19,36 @@ unsigned mode_of(const fs::path& path) {
 }  // namespace
 
 TEST_CASE("a file is written whole, private, and replaced at once") {
-  const TemporaryFolder folder;
-  const fs::path file = folder.path / "a.json";
+  const test::Folder folder;
+  const fs::path file = folder.path() / "a.json";
   REQUIRE(write_file(file, "one"));
   REQUIRE(write_file(file, "two"));
   CHECK(*read_file(file) == "two");
   CHECK(mode_of(file) == 0600);
-  CHECK(std::distance(fs::directory_iterator(folder.path), {}) == 1);  // no temporary is left
+  CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 1);  // no temporary is left
 }
 
 TEST_CASE("errors say what, on what and why") {
-  const TemporaryFolder folder;
-  const auto missing = read_file(folder.path / "nothing");
+  const test::Folder folder;
+  const auto missing = read_file(folder.path() / "nothing");
   REQUIRE_FALSE(missing);
   CHECK(missing.error().message() ==
-        "cannot read " + (folder.path / "nothing").string() + ": No such file or directory");
-  REQUIRE(write_file(folder.path / "big", std::string(100, 'x')));
-  CHECK(read_file(folder.path / "big", 10).error().why == "larger than 10 bytes");
-  CHECK_FALSE(write_file(folder.path / "no" / "such" / "folder", "x"));
+        "cannot read " + (folder.path() / "nothing").string() + ": No such file or directory");
+  REQUIRE(write_file(folder.path() / "big", std::string(100, 'x')));
+  CHECK(read_file(folder.path() / "big", 10).error().why == "larger than 10 bytes");
+  CHECK_FALSE(write_file(folder.path() / "no" / "such" / "folder", "x"));
 }
 
 TEST_CASE("a private folder is 0700 and never somebody else's") {
-  const TemporaryFolder folder;
-  REQUIRE(make_private_directory(folder.path / "new"));
-  CHECK(mode_of(folder.path / "new") == 0700);
-  CHECK(make_private_directory(folder.path / "new"));  // empty and ours: taken
-  REQUIRE(write_file(folder.path / "new" / "file", "x"));
-  const auto full = make_private_directory(folder.path / "new");
+  const test::Folder folder;
+  REQUIRE(make_private_directory(folder.path() / "new"));
+  CHECK(mode_of(folder.path() / "new") == 0700);
+  CHECK(make_private_directory(folder.path() / "new"));  // empty and ours: taken
+  REQUIRE(write_file(folder.path() / "new" / "file", "x"));
+  const auto full = make_private_directory(folder.path() / "new");
   REQUIRE_FALSE(full);
   CHECK(full.error().why == "it exists and is not an empty folder");
-  fs::create_directory_symlink(folder.path, folder.path / "link");
-  CHECK_FALSE(make_private_directory(folder.path / "link"));
-  CHECK_FALSE(make_private_directory(folder.path / "no" / "parent"));
+  fs::create_directory_symlink(folder.path(), folder.path() / "link");
+  CHECK_FALSE(make_private_directory(folder.path() / "link"));
+  CHECK_FALSE(make_private_directory(folder.path() / "no" / "parent"));
 }

@@ -2,8 +2,9 @@
 
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 #include <filesystem>
+
+#include "tests/support/folder.h"
 
 namespace gradsync {
 namespace {
@@ -36,16 +37,14 @@ TEST_CASE("check says whether interrupts can be counted, and what a doctor that 
     MESSAGE("skipped: no /proc/interrupts here");
     return;
   }
-  char name[] = "/tmp/gsd-irq-report-XXXXXX";
-  REQUIRE(::mkdtemp(name) != nullptr);
+  const test::Folder folder;
   IrqJournal journal;
   journal.boot_id = now->boot_id;
-  REQUIRE(save_journal(journal_path(name, now->boot_id), journal, Existing::replace));
-  const std::vector<Coverage> entries = irq_coverage({}, name);
+  REQUIRE(save_journal(journal_path(folder.path(), now->boot_id), journal, Existing::replace));
+  const std::vector<Coverage> entries = irq_coverage({}, folder.path());
   CHECK(entries.at(0).source == "interrupts");
   CHECK(entries.back().source == "changed interrupts");
   CHECK(irq_coverage({}, "/nonexistent").size() == entries.size() - 1);
-  std::filesystem::remove_all(name);
 }
 
 }  // namespace

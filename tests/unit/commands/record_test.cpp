@@ -8,6 +8,7 @@
 #include "src/commands/recording_parts.h"
 #include "src/spool_reader/recording.h"
 #include "src/timeline/builder.h"
+#include "tests/support/folder.h"
 
 using namespace gradsync;
 namespace fs = std::filesystem;
@@ -63,8 +64,8 @@ std::vector<std::unique_ptr<Collector>> fakes(std::vector<std::string> variables
 }  // namespace
 
 TEST_CASE("a collector's variables reach the job, its events and series the recording") {
-  std::string pattern = (fs::temp_directory_path() / "gsd-record-XXXXXX").string();
-  const fs::path folder = ::mkdtemp(pattern.data());
+  const test::Folder own;
+  const fs::path& folder = own.path();
   REQUIRE(make_recording_folder(folder));
   // In a child: the writer serves one recording per process.
   const pid_t child = ::fork();
@@ -92,5 +93,4 @@ TEST_CASE("a collector's variables reach the job, its events and series the reco
   CHECK(sink.events[0].kind == Kind::sched_wait);
   CHECK(sink.events[0].duration() == 20);
   CHECK(sink.cpu == 3);
-  fs::remove_all(folder);
 }

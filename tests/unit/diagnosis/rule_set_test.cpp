@@ -1,39 +1,16 @@
 #include "src/diagnosis/rule_set.h"
 
-#include <stdlib.h>
-
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include "src/diagnosis/explain.h"
+#include "tests/support/folder.h"
 #include "tests/unit/diagnosis/written.h"
 
 namespace gradsync {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A folder that disappears with the test.
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "gsd-rules-XXXXXX").string();
-    path_ = mkdtemp(pattern.data());
-  }
-  ~Folder() { fs::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  Folder& write(const std::string& name, const std::string& text) {
-    std::ofstream(path_ / name) << text;
-    return *this;
-  }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 const std::string kTwoThresholds =
     "all = [ { metric = \"a.share_percent\", above = \"30 %\" }, { metric = \"a.size_bytes\", below = \"64 KiB\" } ]";
@@ -81,10 +58,10 @@ TEST_CASE("what --set cannot do it says, with what can be set") {
 }
 
 TEST_CASE("--rules adds rules and replaces those with the same id") {
-  Folder folder;
-  folder.write("mine.toml", rule_text("my-rule", kTwoThresholds))
-      .write("other-name.toml", rule_text("data-loading-bound", kTwoThresholds))
-      .write("notes.txt", "not read");
+  const test::Folder folder;
+  folder.put("mine.toml", rule_text("my-rule", kTwoThresholds));
+  folder.put("other-name.toml", rule_text("data-loading-bound", kTwoThresholds));
+  folder.put("notes.txt", "not read");
   const auto builtin = builtin_rules();
   const auto rules = load_rules({{folder.path()}, {"my-rule.a.share_percent=1 %"}});
   REQUIRE(builtin);
@@ -99,9 +76,9 @@ TEST_CASE("--rules adds rules and replaces those with the same id") {
 }
 
 TEST_CASE("--rules puts name classes first and replaces the verdict") {
-  Folder folder;
-  folder.write("kernels.toml", "range = [ { pattern = 'my_squeeze', meaning = \"compress\" } ]")
-      .write("verdict.toml",
+  const test::Folder folder;
+  folder.put("kernels.toml", "range = [ { pattern = 'my_squeeze', meaning = \"compress\" } ]");
+  folder.put("verdict.toml",
              "[saving]\nbound = \"b\"\npredicted = \"p\"\nmeasured = \"m\"\n[[case]]\nid = \"x\"\ntext = \"Y\"");
   const auto rules = load_rules({{folder.path()}, {}});
   REQUIRE_MESSAGE(rules, rules.error().message());
@@ -114,11 +91,11 @@ TEST_CASE("folders that hold no rules are errors") {
   const auto missing = load_rules({{"/nonexistent/rules"}, {}});
   REQUIRE_FALSE(missing);
   CHECK(missing.error().message() == "cannot read rules in /nonexistent/rules: No such file or directory");
-  Folder folder;
+  const test::Folder folder;
   const auto empty = load_rules({{folder.path()}, {}});
   REQUIRE_FALSE(empty);
   CHECK(empty.error().why == "no file there ends with .toml");
-  folder.write("broken.toml", "id = ");
+  folder.put("broken.toml", "id = ");
   const auto broken = load_rules({{folder.path()}, {}});
   REQUIRE_FALSE(broken);
   CHECK(broken.error().on == (folder.path() / "broken.toml").string() + ":1");

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/support/folder.h"
+
 using namespace gradsync;
 
 namespace {
@@ -58,13 +60,11 @@ TEST_CASE("search: wheels of the python on PATH") {
   // given an environment with a wheel, and a library of this system below a name that no other place has
   const auto real = open_library(kind("libm.so.6"), kAny);
   REQUIRE(real);
-  std::string folder = (std::filesystem::temp_directory_path() / "gsd-wheel-XXXXXX").string();
-  REQUIRE(mkdtemp(folder.data()));
-  const std::filesystem::path root = folder;
+  const test::Folder folder;
+  const std::filesystem::path& root = folder.path();
   const auto wheel = root / "lib/python3.11/site-packages/nvidia/nccl/lib";
   std::filesystem::create_directories(wheel);
-  std::filesystem::create_directories(root / "bin");
-  std::ofstream(root / "bin/python3") << "#!/bin/sh\n";
+  folder.put("bin/python3", "#!/bin/sh\n");
   std::filesystem::permissions(root / "bin/python3", std::filesystem::perms::owner_all);
   std::filesystem::copy_file(std::filesystem::canonical(real->path), wheel / "libgsd_wheel.so.2");
   const std::string path = getenv("PATH");
@@ -72,7 +72,6 @@ TEST_CASE("search: wheels of the python on PATH") {
   setenv("PATH", ((root / "bin").string() + ":" + path).c_str(), 1);
   const auto found = open_library(kind("libgsd_wheel.so.2"), kAny);
   setenv("PATH", path.c_str(), 1);
-  std::filesystem::remove_all(root);
   // then its wheel is used
   REQUIRE(found);
   CHECK(found->path.find("nvidia/nccl/lib/libgsd_wheel.so.2") != std::string::npos);

@@ -17,18 +17,6 @@ std::string lane_name(LaneId lane) {
 
 }  // namespace
 
-TraceFile::TraceFile(std::string_view bytes, const std::string& name) {
-  std::string folder = (std::filesystem::temp_directory_path() / "gsd-import-XXXXXX").string();
-  if (::mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no temporary folder");
-  path_ = std::filesystem::path(folder) / name;
-  std::ofstream(path_, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-}
-
-TraceFile::~TraceFile() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_.parent_path(), ignored);
-}
-
 std::string gzip(std::string_view text) {
   z_stream stream{};
   if (deflateInit2(&stream, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) throw std::bad_alloc();

@@ -10,19 +10,19 @@
 #include <vector>
 
 #include "src/model/event_sink.h"
+#include "tests/support/folder.h"
 
 namespace gradsync::test {
 
 // A file in a folder of its own; both vanish with it.
 class TraceFile {
  public:
-  explicit TraceFile(std::string_view bytes, const std::string& name = "trace.json");
-  TraceFile(const TraceFile&) = delete;
-  TraceFile& operator=(const TraceFile&) = delete;
-  ~TraceFile();
+  explicit TraceFile(std::string_view bytes, const std::string& name = "trace.json")
+      : path_(folder_.put(name, std::string(bytes))) {}
   const std::filesystem::path& path() const { return path_; }
 
  private:
+  Folder folder_;
   std::filesystem::path path_;
 };
 

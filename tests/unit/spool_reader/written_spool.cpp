@@ -14,12 +14,10 @@ namespace gradsync::test {
 namespace fs = std::filesystem;
 
 WrittenSpool::WrittenSpool(const std::function<void()>& write) {
-  std::string pattern = (fs::temp_directory_path() / "gsd-spool-XXXXXX").string();
-  folder_ = ::mkdtemp(pattern.data());
-  fs::create_directory(folder_ / "events");
+  fs::create_directory(folder() / "events");
   const pid_t child = ::fork();
   if (child == 0) {
-    ::setenv("GSD_RECORDING", folder_.c_str(), 1);
+    ::setenv("GSD_RECORDING", folder().c_str(), 1);
     spool::configure(spool::ForkGuard::kernel_or_handler);
     write();
     ::_exit(0);
@@ -29,13 +27,8 @@ WrittenSpool::WrittenSpool(const std::function<void()>& write) {
   if (status != 0) throw std::runtime_error("the writing child failed");
 }
 
-WrittenSpool::~WrittenSpool() {
-  std::error_code ignored;
-  fs::remove_all(folder_, ignored);
-}
-
 fs::path WrittenSpool::spool() const {
-  for (const auto& entry : fs::directory_iterator(folder_ / "events")) return entry.path();
+  for (const auto& entry : fs::directory_iterator(folder() / "events")) return entry.path();
   throw std::runtime_error("no spool was written");
 }
 

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "src/spool_writer/gsd.h"
+#include "tests/support/folder.h"
 #include "tests/unit/spool_writer/spool_probe.h"
 
 using namespace gradsync;
@@ -28,23 +29,19 @@ void write_marks(int count) {
 class SmallDisk {
  public:
   explicit SmallDisk(const char* size) {
-    std::string pattern = (std::filesystem::temp_directory_path() / "gsd-disk-XXXXXX").string();
-    REQUIRE(::mkdtemp(pattern.data()) != nullptr);
-    folder_ = pattern;
     const std::string options = std::string("size=") + size;
-    mounted_ = ::mount("tmpfs", folder_.c_str(), "tmpfs", 0, options.c_str()) == 0;
+    mounted_ = ::mount("tmpfs", folder().c_str(), "tmpfs", 0, options.c_str()) == 0;
     if (!mounted_) reason_ = std::string("cannot mount a tmpfs: ") + std::strerror(errno);
   }
   ~SmallDisk() {
-    if (mounted_) ::umount2(folder_.c_str(), MNT_DETACH);
-    ::rmdir(folder_.c_str());
+    if (mounted_) ::umount2(folder().c_str(), MNT_DETACH);
   }
   bool mounted() const { return mounted_; }
   const std::string& reason() const { return reason_; }
-  const std::filesystem::path& folder() const { return folder_; }
+  const std::filesystem::path& folder() const { return folder_.path(); }
 
  private:
-  std::filesystem::path folder_;
+  test::Folder folder_;
   std::string reason_;
   bool mounted_ = false;
 };

@@ -90,18 +90,9 @@ Spool read_spool(const fs::path& file) {
   return spool;
 }
 
-Recording::Recording() {
-  std::string pattern = (fs::temp_directory_path() / "gsd-writer-XXXXXX").string();
-  REQUIRE(::mkdtemp(pattern.data()) != nullptr);
-  folder_ = pattern;
-}
+Recording::Recording() : own_(std::in_place), folder_(own_->path()) {}
 
 Recording::Recording(const fs::path& folder) : folder_(folder) {}
-
-Recording::~Recording() {
-  std::error_code ignored;
-  fs::remove_all(folder_, ignored);
-}
 
 std::vector<fs::path> Recording::files() const {
   std::vector<fs::path> files;

@@ -8,11 +8,13 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "src/spool_writer/process_state.h"
 #include "src/spool_writer/spool_format.h"
+#include "tests/support/folder.h"
 
 namespace gradsync::test {
 
@@ -42,9 +44,6 @@ class Recording {
  public:
   Recording();
   explicit Recording(const std::filesystem::path& folder);
-  Recording(const Recording&) = delete;
-  Recording& operator=(const Recording&) = delete;
-  ~Recording();
   const std::filesystem::path& folder() const { return folder_; }
   std::vector<std::filesystem::path> files() const;
   // The only spool; fails the test when there are others.
@@ -52,6 +51,7 @@ class Recording {
   Spool of(pid_t pid) const;
 
  private:
+  std::optional<Folder> own_;
   std::filesystem::path folder_;
 };
 
