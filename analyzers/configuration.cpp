@@ -20,8 +20,9 @@ constexpr std::array<std::string_view, 13> kVariables{
     "nccl_ib_disable", "nccl_socket_ifname",   "gloo_socket_ifname",      "nccl_ib_gid_index", "nccl_net_gdr_level",
     "nccl_algo",       "nccl_proto",           "nccl_p2p_disable",        "nccl_shm_disable",  "nccl_ib_hca",
     "nccl_ib_tc",      "cuda_launch_blocking", "torch_nccl_blocking_wait"};
-constexpr std::array<std::string_view, 5> kArguments{"ddp.find_unused_parameters", "ddp.static_graph",
-                                                     "ddp.gradient_as_bucket_view", "ddp.count", "extensions.stale"};
+constexpr std::array<std::string_view, 7> kArguments{
+    "ddp.find_unused_parameters", "ddp.static_graph", "ddp.gradient_as_bucket_view", "ddp.count", "extensions.stale",
+    "extensions.stale.names",     "env.files"};
 constexpr std::string_view kBackwards = "backwards", kDdp = "ddp";
 
 using Answers = std::map<std::int64_t, std::map<std::string, std::string>>;  // by rank

@@ -12,6 +12,7 @@
 #include <map>
 
 #include "analyzers/analyzers.h"
+#include "analyzers/gradient_path.h"
 #include "analyzers/rows.h"
 #include "src/timeline/rank_timeline.h"
 
@@ -19,14 +20,16 @@ namespace gradsync {
 namespace {
 
 constexpr std::string_view kTable = "device_time";
-enum Column : std::size_t { kRank, kEvents, kSpan, kBusy, kCompute, kCommunication, kOverlap, kSameStream };
-const std::vector<std::string> kColumns{"rank",       "events",           "span_ns",    "busy_ns",
-                                        "compute_ns", "communication_ns", "overlap_ns", "same_stream_ns"};
+enum Column : std::size_t { kRank, kEvents, kSpan, kBusy, kCompute, kCommunication, kOverlap, kSameStream, kOnHost };
+const std::vector<std::string> kColumns{"rank",       "events",         "span_ns",
+                                        "busy_ns",    "compute_ns",     "communication_ns",
+                                        "overlap_ns", "same_stream_ns", "on_host"};
 
 struct DeviceTime {
   std::int64_t events = 0;
   Nanoseconds span = 0, busy = 0, compute = 0, communication = 0, overlap = 0;
   Nanoseconds same_stream = 0;  // of collectives in the stream that computes most, summed
+  std::int64_t on_host = 0;     // collectives of a backend that works there
 };
 
 DeviceTime measure(const RankTimeline& rank) {
@@ -36,6 +39,7 @@ DeviceTime measure(const RankTimeline& rank) {
   std::map<LaneId, std::pair<Nanoseconds, Nanoseconds>> streams;  // kernels, collectives
   for (const Event& event : rank.events) {
     const bool kernel = event.kind == Kind::kernel, collective = event.kind == Kind::collective;
+    time.on_host += collective && spans_on_host(event);
     if (!event.on_stream() || event.end < event.start) continue;
     if (!kernel && !collective && event.kind != Kind::copy && event.kind != Kind::memset) continue;
     first = time.events == 0 ? event.start : std::min(first, event.start);
@@ -81,18 +85,20 @@ class DeviceTimeAnalyzer final : public Analyzer {
     summary.table(kTable, kColumns)
         .rows.push_back({std::int64_t{rank.rank}, time.events, std::int64_t{time.span}, std::int64_t{time.busy},
                          std::int64_t{time.compute}, std::int64_t{time.communication}, std::int64_t{time.overlap},
-                         std::int64_t{time.same_stream}});
+                         std::int64_t{time.same_stream}, time.on_host});
   }
 
   void conclude(const Summary& all, const Inputs&, Conclusions& conclusions) const override {
     const Series* table = all.find(kTable);
     if (table == nullptr) return;
     Nanoseconds communication = 0, same_stream = 0;
+    std::int64_t on_host = 0;
     for (const auto& row : table->rows) {
       communication += std::get<std::int64_t>(row[kCommunication]);
       same_stream += std::get<std::int64_t>(row[kSameStream]);
+      on_host += std::get<std::int64_t>(row[kOnHost]);
     }
-    if (communication == 0) conclusions.facts["communication"] = "none seen";
+    if (communication == 0 && on_host == 0) conclusions.facts["communication"] = "none seen";
     if (communication > 0 && 2 * same_stream >= communication) conclusions.facts["communication.stream"] = "compute";
     for (const auto& row : table->rows) {
       const auto cell = [&row](Column column) { return std::get<std::int64_t>(row[column]); };

@@ -7,6 +7,7 @@
 
 #include "analyzers/analyzers.h"
 #include "analyzers/rows.h"
+#include "src/base/text.h"
 #include "src/timeline/rank_timeline.h"
 
 namespace gradsync {
@@ -41,6 +42,10 @@ constexpr std::array<std::string_view, 27> kJoined{"backend",
                                                    "deepspeed.optimizer",
                                                    "deepspeed.config"};
 
+// What a profile calls otherwise than the driver and NCCL's log; theirs count where they are there, too.
+constexpr std::array<std::pair<const char*, const char*>, 2> kOfProfiles{
+    {{"nccl", "nccl.version"}, {"gpu", "topology.gpus"}}};
+
 struct End {
   std::int64_t pid = 0, step = -1, last_ns = 0, clean = 0;
   std::string host;
@@ -68,25 +73,27 @@ class EnvironmentAnalyzer final : public Analyzer {
   }
 
   void conclude(const Summary& all, const Inputs& inputs, Conclusions& conclusions) const override {
-    join_facts(all, conclusions);
+    join_facts(all, inputs, conclusions);
     report_patches(all, conclusions);
     report_ends(all, conclusions);
     judge_instrumentation(all, inputs, conclusions);
   }
 
  private:
-  static void join_facts(const Summary& all, Conclusions& conclusions) {
+  static void join_facts(const Summary& all, const Inputs& inputs, Conclusions& conclusions) {
     const Series* table = all.find("rank_facts");
     if (table == nullptr) return;
     std::map<std::string, std::set<std::string>> values;
     for (const auto& row : table->rows) values[std::get<std::string>(row[1])].insert(std::get<std::string>(row[2]));
-    for (const std::string_view key : kJoined) {
-      const auto found = values.find(std::string(key));
-      if (found == values.end()) continue;
-      std::string joined;
-      for (const std::string& value : found->second) joined += (joined.empty() ? "" : ", ") + value;
-      conclusions.facts[std::string(key)] = found->second.size() > 1 ? "mixed: " + joined : joined;
-    }
+    const auto join_one = [&](const std::string& key, const std::string& name) {
+      const auto found = values.find(key);
+      if (found == values.end()) return;
+      const std::string joined = join({found->second.begin(), found->second.end()}, ", ");
+      conclusions.facts[name] = found->second.size() > 1 ? "mixed: " + joined : joined;
+    };
+    for (const std::string_view key : kJoined) join_one(std::string(key), std::string(key));
+    for (const auto& [key, name] : kOfProfiles)
+      if (!inputs.facts.contains(name) && !conclusions.facts.contains(name)) join_one(key, name);
   }
 
   // A patch that failed narrows what the hook can see; missing ones are older or newer frameworks and stay facts.

@@ -32,6 +32,11 @@ GradientPath find_gradient_path(const RankTimeline& rank, const Inputs& inputs);
 // A collective that carries gradients: not a scalar (loss, norm), not a barrier.
 bool carries_gradient(const RankTimeline& rank, const Event& event);
 
+// A collective of a backend that works on the host (Gloo, MPI, UCC), which a profiler shows from issue to completion.
+inline bool spans_on_host(const Event& collective) {
+  return collective.source == Source::profiler && !collective.on_stream() && !collective.has(kFlagExtrapolated);
+}
+
 // Where a collective that Python issued belongs, by the ranges around it in its step.
 Place place_of(const RankTimeline& rank, const StepSpan& step, const Event& event);
 

@@ -43,7 +43,8 @@ class HostSyncAnalyzer final : public Analyzer {
   }
 
  private:
-  // The job's own calls that wait for the whole device. `Kind::step` tells which steps count.
+  // The training loop's own calls that wait for the whole device; those of a hook, often a library's, are counted as
+  // calls in the hook. `Kind::step` tells which steps count.
   static void write_explicit(const RankTimeline& rank, Summary& summary) {
     Series& table = summary.table(kExplicit, {"rank", "step", "count"});
     for (const StepSpan& step : rank.steps) {
@@ -52,7 +53,7 @@ class HostSyncAnalyzer final : public Analyzer {
       const RankTimeline::Range range = rank.beginning_in(step.interval());
       for (std::size_t i = range.first; i < range.last; ++i)
         if (const Event& event = rank.events[i]; event.kind == Kind::host_sync && event.source == Source::torch_hook)
-          count += rank.name(event) == "cuda.synchronize";
+          count += !event.has(kFlagInHook) && rank.name(event) == "cuda.synchronize";
       table.rows.push_back({std::int64_t{rank.rank}, step.number, count});
     }
   }

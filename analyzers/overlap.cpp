@@ -83,6 +83,13 @@ class OverlapAnalyzer final : public Analyzer {
                  [](const StepRow& row) { return row.ms(StepColumn::compressing); });
     add_with_share(all, conclusions, "compress.serial",
                    [](const StepRow& row) { return row.ms(StepColumn::compress) + row.ms(StepColumn::decompress); });
+    // Gaps follow the host's pace, which the profiler changes.
+    const auto on_device = [](const StepRow& row) { return row[StepColumn::on_device] == kDevicePhases; };
+    const std::vector<StepRow> rows = counted_steps(all);
+    if (std::any_of(rows.begin(), rows.end(), on_device) && window_inflation_percent(all) <= kMostInflation)
+      add_with_share(all, conclusions, "compress.span", [](const StepRow& row) {
+        return row.ms(StepColumn::compress) + row.ms(StepColumn::decompress) + row.ms(StepColumn::compress_gaps);
+      });
     add_with_share(all, conclusions, "decompress.serial",
                    [](const StepRow& row) { return row.ms(StepColumn::decompress); });
     const auto steps = static_cast<std::int64_t>(counted_steps(all).size());

@@ -39,6 +39,7 @@ const std::vector<std::string>& step_columns() {
                                                 "first_send",
                                                 "sent_bytes",
                                                 "sent_after_backward_bytes",
+                                                "compress_gaps",
                                                 "on_device"};
   return columns;
 }

@@ -46,6 +46,7 @@ enum class StepColumn : std::size_t {
   first_send,
   sent_bytes,
   sent_after_backward_bytes,
+  compress_gaps,
   on_device,  // kDevicePhases: its kernels' phases are known, too
 };
 inline constexpr std::int64_t kDevicePhases = 2;

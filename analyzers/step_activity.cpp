@@ -59,15 +59,15 @@ class StepObserver {
       hook_sees_collectives = true;
     }
     if (hook_sees_collectives && !result_.on_device) return;
-    bool on_stream = false;
     for (std::size_t i = range.first; i < range.last; ++i) {  // the deep window sees what Python cannot
       const Event& event = rank_.events[i];
       if (!of_device(event.source) || event.kind != Kind::collective) continue;
       result_.collectives.push_back(&event);
-      on_stream |= event.on_stream();
+      device_communicates_ |= event.on_stream();
     }
     // A range that the user put around the calls is no second collective.
-    if (on_stream) std::erase_if(result_.collectives, [](const Event* event) { return event->source == Source::nvtx; });
+    if (device_communicates_)
+      std::erase_if(result_.collectives, [](const Event* event) { return event->source == Source::nvtx; });
   }
 
   void sort_range(const Event& event) {
@@ -253,7 +253,7 @@ class StepObserver {
   }
 
   // Device time: kernels compute, or compress where a range that compresses launched them; collectives on streams
-  // communicate; host calls explain idleness.
+  // communicate, or those of a backend that works on the host (Gloo); host calls explain idleness.
   void observe_device() {
     const RankTimeline::Range range = rank_.beginning_in(step_.interval());
     const KernelPhases phases(rank_, {step_.start - (step_.end - step_.start), step_.end});
@@ -269,7 +269,7 @@ class StepObserver {
         add(class_of_kernel(phase), event);
         add_to_phase(phase, event);
       }
-      if (event.kind == Kind::collective && event.on_stream()) {
+      if (event.kind == Kind::collective && (event.on_stream() || (!device_communicates_ && spans_on_host(event)))) {
         add(StepClass::comm, event);
         Blocked blocked{{event.start, event.end}, 0, event.start, 0, false, &event};
         if (const SharedCollective* shared = rank_.shared_at(i)) {
@@ -309,6 +309,7 @@ class StepObserver {
   std::unordered_map<std::uint64_t, const Event*> by_reference_;
   std::vector<Interval> data_, compress_, decompress_;
   std::vector<Interval> forward_compute_, backward_compute_, optimizer_compute_, gradient_compute_;
+  bool device_communicates_ = false;  // a stream carries collectives
 };
 
 }  // namespace

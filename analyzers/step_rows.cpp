@@ -23,6 +23,23 @@ void append_compression(const StepActivity& seen, const StepSpan& step, std::vec
   row.push_back(whole(clip(clip(seen.activity[StepClass::compress], step.interval()), after).length()));
 }
 
+// Of a device: it has nothing to do between two kernels that compress or reconstruct, because the next is still being
+// launched.
+Nanoseconds gaps_in_compression(const StepActivity& seen, const Activity& claimed) {
+  if (!seen.kernels_have_phases) return 0;
+  const IntervalSet handling = unite(claimed[StepClass::compress], claimed[StepClass::decompress]);
+  const IntervalSet idle = unite(claimed[StepClass::idle], claimed[StepClass::launch]);
+  const std::vector<Interval>& kernels = handling.intervals();
+  Nanoseconds sum = 0;
+  for (const Interval& gap : idle.intervals()) {
+    const auto next = std::lower_bound(kernels.begin(), kernels.end(), gap.end,
+                                       [](const Interval& kernel, Nanoseconds end) { return kernel.start < end; });
+    if (next == kernels.begin() || next == kernels.end()) continue;
+    if (next->start == gap.end && std::prev(next)->end == gap.start) sum += gap.end - gap.start;
+  }
+  return sum;
+}
+
 void append_host_syncs(const StepActivity& seen, std::vector<Cell>& row) {
   row.push_back(whole(static_cast<Nanoseconds>(seen.host_syncs.size())));
   row.push_back(whole(std::count_if(seen.host_syncs.begin(), seen.host_syncs.end(),
@@ -99,6 +116,7 @@ void StepRows::add(const StepSpan& step, const StepActivity& seen, const Activit
   append_compression(seen, step, row);
   append_host_syncs(seen, row);
   append_lifecycle(seen, row);
+  row.push_back(whole(gaps_in_compression(seen, claimed)));
   row.push_back(whole(seen.kernels_have_phases ? kDevicePhases : seen.on_device));
   steps_.rows.push_back(std::move(row));
   if (!step.warm_up) add_blocked(step, seen, claimed[StepClass::comm]);

@@ -66,6 +66,7 @@ void read_function(const fs::path& function, HostDevice& device) {
                  parse_link_speed(read_line(function / "max_link_speed")), read_number(function / "current_link_width"),
                  read_number(function / "max_link_width")};
   device.iommu = read_line(function / "iommu_group/type");
+  device.acs = acs_above(function);
 }
 
 void add_nics(const fs::path& sys, Topology& topology) {
@@ -247,6 +248,25 @@ void add_iommu(const Topology& topology, RecordingParts& parts) {
   if (!word.empty()) parts.facts["topology.iommu"] = word;
 }
 
+// Whether switches let GPUs and RDMA devices write to each other; no word where one of them may not be read.
+void add_acs(const Topology& topology, RecordingParts& parts) {
+  std::vector<std::string> redirecting;
+  bool known = true, any = false, switches = false;
+  for (const HostDevice& device : topology.devices) {
+    if (device.kind == DeviceKind::nic || device.address.empty()) continue;
+    any = true;
+    known &= device.acs.state != AcsPort::unknown;
+    switches |= device.acs.state == AcsPort::open;
+    if (device.acs.state == AcsPort::redirects) redirecting.push_back(device.acs.port + " above " + device.name);
+  }
+  if (!redirecting.empty()) {
+    parts.facts["topology.acs"] = "redirects";
+    parts.facts["topology.acs.where"] = join(redirecting, ", ");
+  } else if (any && known) {
+    parts.facts["topology.acs"] = switches ? "off" : "no switch";
+  }
+}
+
 // Interfaces fast enough that the number of packets counts, with frames of the oldest size.
 void add_mtu(const Topology& topology, RecordingParts& parts) {
   constexpr int kFastMegabits = 10'000, kOldestMtu = 1500;
@@ -266,6 +286,7 @@ void add_mtu(const Topology& topology, RecordingParts& parts) {
 
 void add_topology_parts(const Topology& topology, RecordingParts& parts) {
   add_iommu(topology, parts);
+  add_acs(topology, parts);
   add_mtu(topology, parts);
   const auto number = [](const auto& value) { return value ? static_cast<double>(*value) : kNaN; };
   Series series{"topology",

@@ -9,6 +9,7 @@
 
 #include "collectors/host/irq_snapshot.h"
 #include "collectors/host/nvml.h"
+#include "collectors/host/pci_acs.h"
 #include "src/model/collector.h"
 
 namespace gradsync {
@@ -33,6 +34,7 @@ struct HostDevice {
   std::string model = {};  // of a GPU, where its driver tells
   std::optional<int> nvlinks = {}, nvlinks_active = {};  // of a GPU that has any
   std::string iommu = {};                                // type of its group: "DMA-FQ", "identity"; empty: none
+  AcsPath acs = {};                                      // of the switches above it
   std::optional<int> mtu = {}, megabits = {};            // of a NIC
 };
 

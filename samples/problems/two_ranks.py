@@ -7,27 +7,36 @@ import sys
 from datetime import timedelta
 
 
-def start(count: int = 2) -> None:
-    """Returns in the ranks; the launching process waits for them and leaves with their status."""
+KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH", "VIRTUAL_ENV")
+
+
+def start(count: int = 2, cleaned: tuple[int, ...] = ()) -> None:
+    """Returns in the ranks; the launching process waits for them and leaves with their status.
+
+    Ranks named in `cleaned` get a fresh environment, as a container or `env -i` makes it.
+    """
     if "RANK" not in os.environ or "WORLD_SIZE" not in os.environ:
-        sys.exit(_launch(count))
+        sys.exit(_launch(count, cleaned))
     import torch
     import torch.distributed as dist
     torch.set_num_threads(1)
     dist.init_process_group("gloo", timeout=timedelta(seconds=60))
 
 
-def _launch(count: int) -> int:
+def _launch(count: int, cleaned: tuple[int, ...]) -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    common = dict(os.environ, WORLD_SIZE=str(count), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port),
-                  GLOO_SOCKET_IFNAME="lo", OMP_NUM_THREADS="1")
+    common = dict(WORLD_SIZE=str(count), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), GLOO_SOCKET_IFNAME="lo",
+                  OMP_NUM_THREADS="1")
+    fresh = {name: os.environ[name] for name in KEPT if name in os.environ}
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     ranks: list[subprocess.Popen] = []
     try:
         for rank in range(count):
-            ranks.append(subprocess.Popen([sys.executable, *sys.argv], env=dict(common, RANK=str(rank), LOCAL_RANK=str(rank))))
+            base = fresh if rank in cleaned else os.environ
+            ranks.append(subprocess.Popen([sys.executable, *sys.argv],
+                                          env={**base, **common, "RANK": str(rank), "LOCAL_RANK": str(rank)}))
         statuses = [process.wait() for process in ranks]
     except KeyboardInterrupt:
         return 128 + signal.SIGINT

@@ -19,6 +19,7 @@
 #include "src/commands/open_loads.h"
 #include "src/commands/output.h"
 #include "src/commands/profiles.h"
+#include "src/diagnosis/rule_set.h"
 #include "src/report/json.h"
 
 namespace gradsync {
@@ -101,7 +102,9 @@ class BenchCommand final : public Command {
       return measure_loads(*plan);
     }();
     if (!result) return print_error(result.error());
-    Report report = bench_report(*plan, *result);
+    const Result<RuleSet> rules = builtin_rules();
+    if (!rules) return print_error(rules.error());
+    Report report = bench_report(*plan, *result, *rules);
     if (counters) counters->add_to(report, *plan, *result);
     report.run.command_line = words();
     report.facts["sweep.at.loads"] = utc_text(std::time(nullptr));

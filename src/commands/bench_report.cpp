@@ -13,6 +13,7 @@
 #include "src/base/text.h"
 #include "src/base/units.h"
 #include "src/commands/exit_status.h"
+#include "src/diagnosis/diagnose.h"
 #include "version.h"
 
 namespace gradsync {
@@ -155,7 +156,7 @@ double metric_of(const Report& report, const std::string& name) {
 
 }  // namespace
 
-Report bench_report(const BenchPlan& plan, const BenchResult& result) {
+Report bench_report(const BenchPlan& plan, const BenchResult& result, const RuleSet& rules) {
   Report report;
   report.tool.version = kVersion;
   report.command = "bench";
@@ -174,6 +175,8 @@ Report bench_report(const BenchPlan& plan, const BenchResult& result) {
   report.metrics = metrics.all();
   report.series["load_profiles"] = profile_rows(plan, result);
   report.series["load_checks"] = check_rows(result);
+  report.findings = diagnose(rules, metrics, report.facts);
+  std::erase_if(report.findings, [](const Finding& finding) { return finding.state != FindingState::fired; });
   report.verdict.text = verdict_text(plan, result);
   return report;
 }

@@ -8,7 +8,8 @@ usage: check_article.py [PROJECT_ROOT]
   homes   `rule x` is in rules/, `metric x`, `fact x` and `series x` are in docs/metrics.md, `command x` has a man page,
           `whatif x` is a remedy of analyzers/predict, `lint x` a table of rules/commands, `page x` one of rules/remedies
   tests   every path below tests/ exists
-  names   the second table lists each short name once, and each is a rule, or an alias of something that exists
+  stand-ins  each row of their table names a recording below tests/ and a job below samples/, and both exist
+  names   the last table lists each short name once, and each is a rule, or an alias of something that exists
 """
 
 import re
@@ -22,6 +23,7 @@ MOST_NOT_DONE = 25
 NOT_DONE = "not done, because "
 HOME = re.compile(r"`(rule|metric|fact|series|command|whatif|lint|page) ([^`]+)`")
 TEST = re.compile(r"`(tests/[^`]+)`")
+SAMPLE = re.compile(r"`(samples/[^`]+)`")
 
 
 def table(markdown, heading):
@@ -103,6 +105,16 @@ def check_items(markdown, project):
     return problems
 
 
+def check_stand_ins(markdown, project):
+    problems = []
+    for cells in table(markdown, "problem"):
+        recordings, jobs = TEST.findall(cells[1]), SAMPLE.findall(cells[2])
+        if not recordings or not jobs:
+            problems.append(f"{cells[0]}: a stand-in needs a recording and a job")
+        problems += [f"{cells[0]}: there is no {path}" for path in recordings + jobs if not project.exists(path)]
+    return problems
+
+
 def check_short_names(markdown, project):
     problems, seen = [], []
     for cells in table(markdown, "name"):
@@ -117,7 +129,7 @@ def check_short_names(markdown, project):
 def check(root):
     markdown = (root / "rules/ARTICLE.md").read_text(encoding="utf-8")
     project = Project(root)
-    return check_items(markdown, project) + check_short_names(markdown, project)
+    return check_items(markdown, project) + check_stand_ins(markdown, project) + check_short_names(markdown, project)
 
 
 def main():

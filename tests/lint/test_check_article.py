@@ -16,13 +16,26 @@ class Made:
         return (kind, name) in {("rule", "a"), ("metric", "b.c_ms"), ("lint", "d")}
 
     def exists(self, path):
-        return path == "tests/unit/a_test.cpp"
+        return path in ("tests/unit/a_test.cpp", "samples/a.py")
 
 
 def rows(first="`rule a`", test="`tests/unit/a_test.cpp`"):
     lines = [f"| 1 | x | {first} | {test} |"]
     lines += [f"| {item} | x | `metric b.c_ms` | `tests/unit/a_test.cpp` |" for item in range(2, 111)]
     return HEAD + "\n".join(lines) + "\n"
+
+
+class StandIns(unittest.TestCase):
+    def check(self, recording, job):
+        return check_article.check_stand_ins(
+            f"| problem | recorded configuration | stand-in |\n|---|---|---|\n| 5.5 x | {recording} | {job} |\n", Made())
+
+    def test_a_recording_and_a_job(self):
+        self.assertEqual(self.check("`tests/unit/a_test.cpp`", "`samples/a.py`, as `problem.a`"), [])
+
+    def test_one_of_them_is_missing(self):
+        self.assertEqual(self.check("by hand", "`samples/a.py`"), ["5.5 x: a stand-in needs a recording and a job"])
+        self.assertEqual(self.check("`tests/unit/a_test.cpp`", "`samples/b.py`"), ["5.5 x: there is no samples/b.py"])
 
 
 class Items(unittest.TestCase):

@@ -30,9 +30,30 @@ class Settings(unittest.TestCase):
         return path
 
     def test_variables_that_are_set(self):
-        with mock.patch.dict(os.environ, {"NCCL_IB_DISABLE": "1", "NCCL_ALGO": "Ring" * 100, "HOME": "/x"}, clear=True):
+        environment = {"NCCL_IB_DISABLE": "1", "NCCL_ALGO": "Ring" * 100, "NCCL_CONF_FILE": "/x/none"}
+        with mock.patch.dict(os.environ, environment, clear=True), mock.patch.object(settings, "SYSTEM_FILE", "/x/none"):
             settings.tell_environment()
         self.assertEqual({"env.nccl_ib_disable": "1", "env.nccl_algo": ("Ring" * 100)[:200], "env.seen": "yes"}, self.facts)
+
+    def test_files_of_nccl(self):
+        user = self.write("user.conf", "# NCCL_ALGO=Tree\nNCCL_IB_DISABLE=1\nNCCL_PROTO = LL\nnonsense\n")
+        system = self.write("nccl.conf", "NCCL_IB_DISABLE=0\nNCCL_IB_HCA=mlx5_1\nNCCL_P2P_DISABLE=1\nPATH=/x")
+        environment = {"NCCL_CONF_FILE": user, "NCCL_IB_HCA": "mlx5_0"}
+        with mock.patch.dict(os.environ, environment, clear=True), mock.patch.object(settings, "SYSTEM_FILE", system):
+            settings.tell_environment()
+        # The environment before the user's file, that before the system's; a name with a blank is another name.
+        self.assertEqual({"env.nccl_ib_disable": "1", "env.nccl_ib_hca": "mlx5_0", "env.nccl_p2p_disable": "1",
+                          "env.files": "NCCL_IB_DISABLE of %s, NCCL_P2P_DISABLE of %s" % (user, system),
+                          "env.seen": "yes"}, self.facts)
+
+    def test_files_that_are_missing_or_enormous(self):
+        with open(os.path.join(self.folder, "large"), "wb") as file:
+            file.write(b"NCCL_ALGO=Ring\n" + b"\xff" * (settings.LARGEST_FILE + 5) + b"\nNCCL_PROTO=LL\n")
+        with mock.patch.dict(os.environ, {"NCCL_CONF_FILE": os.path.join(self.folder, "large")}, clear=True), \
+                mock.patch.object(settings, "SYSTEM_FILE", os.path.join(self.folder, "none")):
+            settings.tell_environment()
+        self.assertEqual("Ring", self.facts["env.nccl_algo"])
+        self.assertNotIn("env.nccl_proto", self.facts)
 
     def test_the_device_behind_the_list_of_visible_ones(self):
         cases = [(None, 1, "1"), ("2,3", 1, "3"), ("GPU-a, GPU-b", 0, "GPU-a"), ("2", 1, None)]

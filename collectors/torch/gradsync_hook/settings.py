@@ -3,6 +3,7 @@
 Only looks: names of files are taken from the job's own modules, what cannot be read is left out.
 """
 import os
+import pwd
 import sys
 
 from . import activation
@@ -14,14 +15,45 @@ VARIABLES = ("NCCL_IB_DISABLE", "NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "NCC
 LONGEST_VALUE = 200
 LARGEST_FILE = 1 << 20
 MOST_SOURCES = 256
+SYSTEM_FILE = "/etc/nccl.conf"
 
 
 def tell_environment():
+    files, used = nccl_settings(), []
     for name in VARIABLES:
         value = os.environ.get(name)
+        if name not in os.environ and name in files:
+            value, file = files[name]
+            used.append("%s of %s" % (name, file))
         if value:
             activation.tell("env." + name.lower(), value[:LONGEST_VALUE])
+    if used:
+        activation.tell("env.files", ", ".join(used)[:LONGEST_VALUE])
     activation.tell("env.seen", "yes")
+
+
+def nccl_settings():
+    """name → (value, file) of the files that NCCL reads, the user's before the system's. What the environment has wins."""
+    user = os.environ.get("NCCL_CONF_FILE")
+    if not user:
+        try:
+            user = os.path.join(pwd.getpwuid(os.getuid()).pw_dir, ".nccl.conf")
+        except KeyError:
+            pass
+    found = {}
+    for path in (user, SYSTEM_FILE):
+        if path is None or not os.path.isfile(path):  # a pipe would hold the job up
+            continue
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                lines = file.read(LARGEST_FILE).split("\n")
+        except OSError:
+            continue
+        for line in lines:
+            name, equals, value = line.partition("=")
+            if equals and name.startswith("NCCL_"):  # exactly as it stands: NCCL trims nothing
+                found.setdefault(name, (value, path))
+    return found
 
 
 def tell_device(device):

@@ -43,9 +43,8 @@ void draw_subject(const Report& report, Canvas& canvas) {
 }
 
 // The four steps are those of a job's diagnosis; of a sweep on demand.
-bool shows_steps(const Report& report, const std::vector<Outcome>& outcomes, Verbosity verbosity) {
-  if (report.command == "bench") return !outcomes.empty();
-  if (report.command == "whatif") return false;
+bool shows_steps(const Report& report, Verbosity verbosity) {
+  if (report.command == "bench" || report.command == "whatif") return false;
   if (report.command == "sweep") return verbosity == Verbosity::verbose;
   return report.command != "irq";
 }
@@ -70,7 +69,7 @@ std::string render_terminal(const Report& report, const TerminalOptions& options
   canvas.blank();
   draw_subject(report, canvas);
   canvas.blank();
-  if (shows_steps(report, outcomes, options.verbosity)) draw_diagnostic_steps(report, outcomes, canvas);
+  if (shows_steps(report, options.verbosity)) draw_diagnostic_steps(report, outcomes, canvas);
   canvas.blank();
   if ((report.command != "bench" && report.command != "whatif") || !outcomes.empty())
     draw_findings(report, outcomes, canvas);

@@ -219,6 +219,26 @@ TEST_CASE("a kernel belongs to the phase of the range that launched it, whatever
   CHECK(sum_of_parts(found, "all") == doctest::Approx(1));
 }
 
+TEST_CASE("gaps between kernels that compress are the launches', those beside other work are not") {
+  const auto percent = [](const char* between) {
+    return analyze("process host=n pid=1\nfact rank=0 device=cuda\n" +
+                   repeat_step(6, 1000,
+                               std::string("kernel gemm @0..@200 stream=7 source=cupti\n"
+                                           "range compress @150..@280 lane=1 hook=1\n"
+                                           "host_call launch @160..@162 lane=1 source=cupti corr={0}1\n"
+                                           "host_call launch @170..@172 lane=1 source=cupti corr={0}2\n"
+                                           "host_call launch @250..@252 lane=1 source=cupti corr={0}3\n"
+                                           "kernel topk @200..@210 stream=7 source=cupti corr={0}1\n"
+                                           "kernel sort @230..@240 stream=7 source=cupti corr={0}2\n"
+                                           "kernel pack @260..@270 stream=7 source=cupti corr={0}3\n") +
+                                   between))
+        .metrics.value("compress.span_percent", "all");
+  };
+  CHECK(*percent("") == doctest::Approx(7));  // 30 of kernels, 20 + 20 between them; what follows the last is idle
+  CHECK(*percent("copy back @212..@228 stream=8 source=cupti\n") == doctest::Approx(5));
+  CHECK(*percent("kernel other @235..@265 stream=8 source=cupti\n") == doctest::Approx(4.0));
+}
+
 TEST_CASE("a kernel that is launched at the end of a step and runs in the next keeps its phase") {
   std::string text = rank_head(0, "hook.kind=custom hook.name=f");
   for (int step = 0; step < 20; ++step) {

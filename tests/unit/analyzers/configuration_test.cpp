@@ -26,6 +26,10 @@ TEST_CASE("variables: what is set, what is not, and nothing where no rank told i
   CHECK(found.facts.at("env.nccl_algo") == "mixed: Ring, unset");
   CHECK(found.facts.at("env.nccl_proto") == "unset");
   CHECK(found.facts.at("configuration.nccl_choice") == "fixed");
+  const Conclusions files = analyze(rank(0, "env.seen=yes extensions.stale=yes extensions.stale.names=fused") +
+                                    rank(1, "env.seen=yes env.files=\"NCCL_ALGO of /etc/nccl.conf\""));
+  CHECK(files.facts.at("env.files") == "NCCL_ALGO of /etc/nccl.conf");
+  CHECK(files.facts.at("extensions.stale.names") == "fused");
   CHECK(analyze(rank(0, "env.seen=yes")).facts.at("configuration.nccl_choice") == "NCCL's");
   CHECK_FALSE(analyze(rank(0, "")).facts.contains("env.nccl_ib_disable"));
 }

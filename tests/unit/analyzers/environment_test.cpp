@@ -39,6 +39,16 @@ TEST_CASE("facts are joined, and said to be mixed when ranks differ") {
   CHECK(found.facts.at("instrumented") == "yes");
 }
 
+TEST_CASE("a profile's words for NCCL's version and the GPU; NCCL's log and the driver go first") {
+  const std::string job = rank(0, true, 20, "nccl=2.20.5 gpu=A10G");
+  CHECK(analyze(job).facts.at("nccl.version") == "2.20.5");
+  CHECK(analyze(job).facts.at("topology.gpus") == "A10G");
+  Inputs inputs;
+  inputs.facts = {{"nccl.version", "2.20.5+cuda12.4"}, {"topology.gpus", "NVIDIA A10G"}};
+  CHECK(analyze(job, inputs).facts.at("nccl.version") == "2.20.5+cuda12.4");
+  CHECK_FALSE(analyze(job, inputs).facts.contains("topology.gpus"));  // the input's own stays
+}
+
 TEST_CASE("ranks that left nothing are missed") {
   const Conclusions found = analyze(rank(0, true, 20));
   CHECK(found.facts.at("instrumented") == "partly");

@@ -14,6 +14,7 @@ TEST_CASE("explicit synchronisations per step") {
         .metrics.value("host_sync.explicit_per_step", "all");
   };
   CHECK(*with("host_sync cuda.synchronize @510..@600\nhost_sync cuda.synchronize @610..@650\n") == 2);
+  CHECK(*with("host_sync cuda.synchronize @410..@450 hook=1\n") == 0);  // PowerSGD's hook of PyTorch has one
   CHECK(*with("host_sync Tensor.item @510..@600\n") == 0);
   CHECK(*with("") == 0);
   CHECK_FALSE(analyze("").metrics.value("host_sync.explicit_per_step", "all"));

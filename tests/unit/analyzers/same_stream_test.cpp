@@ -62,3 +62,23 @@ TEST_CASE("the user's own range around the call is no second collective") {
   CHECK(value(found, "comm.collectives_per_step") == 1);
   CHECK(value(found, "comm.total_ms") == doctest::Approx(2));
 }
+
+TEST_CASE("Gloo with tensors of a GPU: the collective runs on the host, and is communication all the same") {
+  const std::string gloo = "collective all_reduce @2000..@7000 lane=30 source=profiler bytes=4194304 group=0 seq={0}\n";
+  const auto job = [](const std::string& collectives) {
+    return analyze("process host=n pid=1\nfact rank=0 device=cuda backend=gloo\n" +
+                   test::repeat_step(5, 10'000,
+                                     "step {0} @0..@10000 source=profiler\n"
+                                     "kernel gemm @1000..@3000 stream=7 source=profiler\n" +
+                                         collectives));
+  };
+  const Conclusions found = job(gloo);
+  CHECK(value(found, "comm.exposed_ms") == doctest::Approx(4));
+  CHECK(value(found, "comm.total_ms") == doctest::Approx(5));
+  CHECK_FALSE(found.facts.contains("communication"));
+  // Beside collectives of the device it is another group's: of tensors of the host, which nobody need wait for.
+  const Conclusions both =
+      job(gloo + "collective all_reduce @3000..@4000 stream=20 source=profiler bytes=4096 group=1\n");
+  CHECK(value(both, "comm.exposed_ms") == doctest::Approx(1));
+  CHECK(job("").facts.at("communication") == "none seen");
+}

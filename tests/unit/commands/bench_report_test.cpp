@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "src/commands/exit_status.h"
+#include "src/diagnosis/rule_set.h"
 
 using namespace gradsync;
 
@@ -40,7 +41,7 @@ TEST_CASE("one size: medians with their spread; a decoder is told by its decompr
                  row("scatter", {1'000'000, 1}, LoadKind::decoder)};
   result.checks = {{"scatter", {"V3", "round trip", true, "3 cases"}}};
   const Report report =
-      bench_report({.library = &cpu_load_library(), .loads = {cpu_loads()[0], cpu_loads()[1]}}, result);
+      bench_report({.library = &cpu_load_library(), .loads = {cpu_loads()[0], cpu_loads()[1]}}, result, {});
   CHECK(value_of(report, "load.topk_select.cpu.ms") == 2);
   CHECK(value_of(report, "load.topk_select.cpu.roofline_percent") == 80);
   CHECK(value_of(report, "load.scatter.cpu.ms") == 5);
@@ -61,10 +62,39 @@ TEST_CASE("one size: medians with their spread; a decoder is told by its decompr
   CHECK(profiles[0].ratio == 0.01);
 }
 
+TEST_CASE("a GPU on which scattering is slow: the finding that says so, and none about a job") {
+  class OnGpu final : public LoadLibrary {
+   public:
+    std::string device() const override { return "cuda"; }
+    std::string instruction_set() const override { return "NVIDIA Example 80GB"; }
+    Result<void> ready() const override { return {}; }
+    std::int64_t cache_bytes() const override { return 50'000'000; }
+    const std::vector<LoadEntry>& loads() const override { return cpu_loads(); }
+    std::vector<Check> verify(const MakeLoad&, const LoadOptions&) const override { return {}; }
+    std::unique_ptr<BandwidthProbe> bandwidth(std::int64_t, int) const override { return nullptr; }
+  };
+  const OnGpu gpu;
+  const auto rules = builtin_rules();
+  REQUIRE(rules);
+  const auto found = [&](const LoadLibrary& library, double percent) {
+    BenchResult result;
+    result.rows = {row("scatter", {25'600'000, 1}, LoadKind::decoder)};
+    result.rows[0].decompress_roofline_percent = percent;
+    std::vector<std::string> names;
+    for (const Finding& finding :
+         bench_report({.library = &library, .loads = {cpu_loads()[0]}}, result, *rules).findings)
+      names.push_back(finding.rule);
+    return names;
+  };
+  CHECK(found(gpu, 12) == std::vector<std::string>{"scatter-bandwidth"});
+  CHECK(found(gpu, 55).empty());
+  CHECK(found(cpu_load_library(), 12).empty());
+}
+
 TEST_CASE("buckets of a step add up, and have no quantiles") {
   BenchResult result;
   result.rows = {row("cast16", {1000, 1}, LoadKind::cast), row("cast16", {5000, 3}, LoadKind::cast)};
-  const Report report = bench_report({.library = &cpu_load_library(), .loads = {cpu_loads()[0]}}, result);
+  const Report report = bench_report({.library = &cpu_load_library(), .loads = {cpu_loads()[0]}}, result, {});
   CHECK(value_of(report, "load.cast16.cpu.ms") == 8);
   CHECK(value_of(report, "load.cast16.wire_bytes") == 4000);
   for (const Metric& metric : report.metrics)
@@ -75,7 +105,7 @@ TEST_CASE("a check that failed is told, and gives the status of a failed self-ch
   BenchResult result;
   result.rows = {row("cast8", {1000, 1}, LoadKind::cast)};
   result.checks = {{"cast8", {"V1", "feedback", true, ""}}, {"cast8", {"V3", "round trip", false, "33 normal"}}};
-  const Report report = bench_report({.library = &cpu_load_library(), .loads = {cpu_loads()[0]}}, result);
+  const Report report = bench_report({.library = &cpu_load_library(), .loads = {cpu_loads()[0]}}, result, {});
   CHECK(report.verdict.text == "1 of 2 checks failed, of cast8.\nThe first: cast8 V3, round trip: 33 normal");
   CHECK(bench_status(result) == exit_status::kSelfCheckFailed);
 }

@@ -59,6 +59,7 @@ Report from_memory(const std::string& events, const Report& parts, const RuleSet
   load_name_classes(rules, inputs);
   inputs.run = parts.run;
   inputs.facts = parts.facts;
+  inputs.series = parts.series;
   return conclude(builder.build(), std::move(inputs), rules, {});
 }
 
