@@ -6,6 +6,7 @@
 #include "analyzers/analyzers.h"
 #include "analyzers/fabric_cost.h"
 #include "analyzers/fabric_curves.h"
+#include "analyzers/find_cliffs.h"
 #include "analyzers/fit_curve.h"
 #include "src/base/units.h"
 #include "src/model/series_table.h"
@@ -55,6 +56,17 @@ std::vector<FabricSegment> segments_of(const CurveFit& fit) {
   return segments;
 }
 
+// Without what is unstable: there a median depends on when the sweep asked. A log's few times are held against the fit.
+std::vector<SizeSample> stable_sizes(const FabricCurve& curve) {
+  std::vector<std::size_t> jumps = curve.live() ? jumping_sizes(curve.sizes) : std::vector<std::size_t>();
+  std::erase_if(jumps, [&](std::size_t i) { return curve.sizes[i].us.size() < kFewestRepeats; });
+  if (jumps.size() < 2) return curve.sizes;
+  std::vector<SizeSample> stable;
+  for (std::size_t i = 0; i < curve.sizes.size(); ++i)
+    if (std::find(jumps.begin(), jumps.end(), i) == jumps.end()) stable.push_back(curve.sizes[i]);
+  return stable;
+}
+
 void fill_shares(const Fitted& fitted, Series& rows) {
   if (fitted.fit.mape_percent > kMostMapePercent) return;
   const SeriesTable table(rows);
@@ -65,7 +77,10 @@ void fill_shares(const Fitted& fitted, Series& rows) {
     if (table.text(row, "type") != fitted.curve.type || table.text(row, "load") != fitted.curve.load ||
         table.text(row, "source") != fitted.curve.source)
       continue;
-    if (const auto cost = fabric_cost(fit, fitted.curve.operation, table.number(row, "bytes").value_or(0)))
+    const double bytes = table.number(row, "bytes").value_or(0);
+    const bool told = std::any_of(fitted.curve.sizes.begin(), fitted.curve.sizes.end(),
+                                  [&](const SizeSample& size) { return static_cast<double>(size.bytes) == bytes; });
+    if (const auto cost = fabric_cost(fit, fitted.curve.operation, bytes); cost && told)
       row[column] = 100 * cost->startup_share();
   }
 }
@@ -115,7 +130,8 @@ class FabricFitAnalyzer final : public Analyzer {
   void summarise(const RankTimeline&, const Inputs&, Summary&) const override {}
   void conclude(const Summary&, const Inputs& inputs, Conclusions& conclusions) const override {
     Series series{"fabric_fit", kColumns, {}};
-    for (const FabricCurve& curve : joined_places(fabric_curves(inputs.series, live_ranks(inputs)))) {
+    for (FabricCurve curve : joined_places(fabric_curves(inputs.series, live_ranks(inputs)))) {
+      curve.sizes = stable_sizes(curve);
       const std::optional<CurveFit> fit = fit_curve(curve.sizes);
       if (!fit) continue;
       const Fitted fitted{curve, *fit};

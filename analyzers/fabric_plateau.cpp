@@ -46,18 +46,20 @@ struct Plateau {
   double busbw = 0, bytes = 0, ranks = kNotMeasured;
 };
 
-// Of the rows without load whose start-up no longer counts.
+// The best of the rows without load, once the start-up of one of them no longer counts. The best may be a smaller one:
+// behind a cliff it is not the link that is slow.
 Plateau plateau_of(const Series& rows) {
   const SeriesTable table(rows);
   Plateau plateau;
+  bool any_settled = false;
   for (const auto& row : table.rows()) {
     const auto busbw = table.number(row, "busbw_gbytes_per_s"), share = table.number(row, "startup_share_percent");
     const double bytes = table.number(row, "bytes").value_or(0);
-    const bool settled = share ? *share <= kSettledShare : bytes >= kSettledBytes;
-    if (!busbw || !settled || !table.text(row, "load").empty() || *busbw <= plateau.busbw) continue;
-    plateau = {*busbw, bytes, table.number(row, "ranks").value_or(kNotMeasured)};
+    if (!busbw || !table.text(row, "load").empty()) continue;
+    any_settled |= share ? *share <= kSettledShare : bytes >= kSettledBytes;
+    if (*busbw > plateau.busbw) plateau = {*busbw, bytes, table.number(row, "ranks").value_or(kNotMeasured)};
   }
-  return plateau;
+  return any_settled ? plateau : Plateau{};
 }
 
 // What NCCL's log says was used for large messages; Gloo's are rings; empty: not known.

@@ -165,13 +165,6 @@ class Power {
   std::mt19937_64 random_{kSeed};
 };
 
-std::vector<std::size_t> jumping(const std::vector<SizeSample>& sizes) {
-  std::vector<std::size_t> found;
-  for (std::size_t i = 0; i < sizes.size(); ++i)
-    if (*quantile(sizes[i].us, 0.75) >= kJump * *quantile(sizes[i].us, 0.25)) found.push_back(i);
-  return found;
-}
-
 void add_visible(const std::vector<SizeSample>& sizes, CliffSearch& search) {
   if (sizes.size() < 2) return;
   Power power(log_costs(sizes));
@@ -179,6 +172,13 @@ void add_visible(const std::vector<SizeSample>& sizes, CliffSearch& search) {
 }
 
 }  // namespace
+
+std::vector<std::size_t> jumping_sizes(const std::vector<SizeSample>& sizes) {
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    if (*quantile(sizes[i].us, 0.75) >= kJump * *quantile(sizes[i].us, 0.25)) found.push_back(i);
+  return found;
+}
 
 double CliffSearch::smallest_visible() const {
   return visible.empty() ? 1 : *std::max_element(visible.begin(), visible.end());
@@ -190,7 +190,7 @@ CliffSearch test_for_cliffs(const std::vector<SizeSample>& sizes) {
   const std::vector<Sample> costs = log_costs(sizes);
   const double level = level_of(costs);
   search.pairs = pair_count(sizes.size());
-  search.unstable = jumping(sizes);
+  search.unstable = jumping_sizes(sizes);
   const std::set<std::size_t> jumps(search.unstable.begin(), search.unstable.end());
   std::vector<Cliff> proved;
   for (const Cliff& pair : test_pairs(costs)) {

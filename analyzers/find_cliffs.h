@@ -39,6 +39,9 @@ struct CliffSearch {
   double smallest_visible() const;    // the worst of them: what "no cliff" means
 };
 
+// Sizes whose own calls jump four-fold between the quartiles; where two do, nothing is told from them.
+std::vector<std::size_t> jumping_sizes(const std::vector<SizeSample>& sizes);
+
 // For sizes with at least seven repeats; fewer than nine can never be significant after Holm's adjustment.
 CliffSearch test_for_cliffs(const std::vector<SizeSample>& sizes);  // all but `visible`
 CliffSearch find_cliffs(const std::vector<SizeSample>& sizes);

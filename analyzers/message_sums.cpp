@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "analyzers/fabric_curves.h"
+#include "analyzers/rows.h"
+
 namespace gradsync {
 namespace {
 
@@ -22,6 +25,18 @@ std::string worst(const std::map<std::string_view, Nanoseconds>& sites) {
 }
 
 }  // namespace
+
+bool exchange_unseen(const Summary& all, const Facts& facts) {
+  const auto framework = facts.find("framework");
+  if (!(fact_number(facts, "world_size") > 1) || (framework != facts.end() && framework->second == "ddp")) return false;
+  if (const Series* messages = all.find(kMessageTable); messages != nullptr && !messages->rows.empty()) return false;
+  std::vector<StepRow> rows = counted_steps(all);
+  const bool any = !rows.empty();
+  for (const StepRow& row : deep_steps(all)) rows.push_back(row);
+  return any && std::none_of(rows.begin(), rows.end(), [](const StepRow& row) {
+           return row[StepColumn::communicating] > 0 || row[StepColumn::comm] > 0;
+         });
+}
 
 void MessageSums::add(const StepSpan& step, const StepActivity& seen, const IntervalSet& compute) {
   ++steps_;

@@ -19,6 +19,10 @@ inline constexpr std::string_view kMessageTable = "message_sums";
 // One row per rank; columns in message_sums.cpp.
 inline constexpr std::string_view kPathTable = "gradient_paths";
 
+// Several ranks that do not wait for DistributedDataParallel, and no step of which shows an exchange: they agree somehow
+// that nothing here can watch. What that costs is not known, which is not zero. `facts`: joined over the ranks.
+bool exchange_unseen(const Summary& all, const Facts& facts);
+
 struct MessageSum {
   std::int64_t count = 0, ns = 0, exposed_ns = 0;
 };

@@ -26,6 +26,13 @@ class MessagesAnalyzer final : public Analyzer {
     add_path(all, conclusions);
     add_traffic(all, conclusions);
     add_messages(all, conclusions);
+    if (!exchange_unseen(all, conclusions.facts)) return;
+    conclusions.facts["communication"] = "none seen";
+    conclusions.coverage.push_back({"exchange between the ranks", "", CoverageState::unavailable,
+                                    "no step shows one: the job does not use torch.distributed for it, or not there",
+                                    "analyze a trace of the device beside NCCL's log", 0});
+    conclusions.facts.erase("compression");  // of an exchange that nobody saw it is not known
+    conclusions.facts.erase("compression.place");
   }
 
  private:

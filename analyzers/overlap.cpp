@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "analyzers/analyzers.h"
+#include "analyzers/message_sums.h"
 #include "analyzers/rows.h"
 #include "src/base/statistics.h"
 
@@ -17,7 +18,8 @@ class OverlapAnalyzer final : public Analyzer {
   void summarise(const RankTimeline&, const Inputs&, Summary&) const override {}
 
   void conclude(const Summary& all, const Inputs&, Conclusions& conclusions) const override {
-    add_shares(all, conclusions);
+    add_data(all, conclusions);
+    if (!exchange_unseen(all, conclusions.facts)) add_shares(all, conclusions);
     add_compression(all, conclusions);
     add_overlap(all, conclusions);
   }
@@ -35,11 +37,14 @@ class OverlapAnalyzer final : public Analyzer {
                  [&ms](const StepRow& row) { return 100 * ms(row) / row.ms(StepColumn::time); });
   }
 
-  static void add_shares(const Summary& all, Conclusions& conclusions) {
-    add_with_share(all, conclusions, "sync.exposed", exposed_ms);
+  static void add_data(const Summary& all, Conclusions& conclusions) {
     if (window_inflation_percent(all) <= kMostInflation)
       add_per_step(conclusions, all, "data.share_percent", "steps",
                    [](const StepRow& row) { return 100 * row.ms(StepColumn::data) / row.ms(StepColumn::time); });
+  }
+
+  static void add_shares(const Summary& all, Conclusions& conclusions) {
+    add_with_share(all, conclusions, "sync.exposed", exposed_ms);
     // Peer wait is cut out: from the attribution, where it was split.
     for (const Attribution& attribution : conclusions.attribution) {
       const auto part = [&attribution](const char* name) {

@@ -24,7 +24,8 @@ struct CliffSpan {
 };
 using CliffSpans = std::map<std::string, std::vector<CliffSpan>>;
 
-CliffSpans spans_of(const SeriesSet& concluded, const SeriesSet& given) {
+// A cliff that lasts to the largest size that was measured is not known to end there.
+CliffSpans spans_of(const SeriesSet& concluded, const SeriesSet& given, const FabricFit& fit) {
   CliffSpans spans;
   auto series = concluded.find("fabric_cliffs");
   if (series == concluded.end() && (series = given.find("fabric_cliffs")) == given.end()) return spans;
@@ -32,8 +33,11 @@ CliffSpans spans_of(const SeriesSet& concluded, const SeriesSet& given) {
   for (const auto& row : table.rows()) {
     const auto from = table.number(row, "to_bytes"), drop = table.number(row, "drop_percent");
     if (table.text(row, "answer") != "cliff" || !table.text(row, "load").empty() || !from || !drop) continue;
-    spans[table.text(row, "operation")].push_back(
-        {*from, table.number(row, "until_bytes").value_or(*from), *drop / 100});
+    const std::string operation = table.text(row, "operation");
+    const double until = table.number(row, "until_bytes").value_or(*from);
+    const auto fitted = fit.operations.find(operation);
+    const bool ends = fitted == fit.operations.end() || until < static_cast<double>(fitted->second.back().to_bytes);
+    spans[operation].push_back({*from, ends ? until : INFINITY, *drop / 100});
   }
   return spans;
 }
@@ -130,7 +134,7 @@ void add_advice(const std::vector<Message>& messages, const FabricFit& fit, cons
   if (mib > 0 && smaller) facts["advice.bucket_cap_mb"] = std::to_string(mib);
 }
 
-Series series_of(const std::vector<Message>& messages) {
+Series series_of(const std::vector<Message>& messages, bool cliffs) {
   Series series{"job_on_fabric",
                 {"operation", "group", "bytes", "count_per_step", "cost_us", "startup_share_percent", "cliff_us"},
                 {}};
@@ -138,7 +142,7 @@ Series series_of(const std::vector<Message>& messages) {
     series.rows.push_back({message.operation, message.group, message.job_bytes, message.per_step,
                            message.cost ? message.cost->us : kNotMeasured,
                            message.cost ? 100 * message.cost->startup_share() : kNotMeasured,
-                           message.cost ? message.cliff_us : kNotMeasured});
+                           message.cost && cliffs ? message.cliff_us : kNotMeasured});
   return series;
 }
 
@@ -150,7 +154,7 @@ class Overlay final : public Analyzer {
     const Series* const job = messages_series(inputs, conclusions);
     std::optional<FabricFit> fit = fabric_of(inputs, conclusions.series);
     if (job == nullptr || !fit || !same_ranks(*fit, inputs, conclusions)) return;
-    const CliffSpans spans = spans_of(conclusions.series, inputs.series);
+    const CliffSpans spans = spans_of(conclusions.series, inputs.series, *fit);
     const bool cliffs = conclusions.series.contains("fabric_cliffs") || inputs.series.contains("fabric_cliffs");
     const std::vector<Message> messages = messages_of(*job, *fit, spans);
     if (messages.empty()) return;
@@ -161,7 +165,7 @@ class Overlay final : public Analyzer {
     for (const auto& [scope, sums] : scopes) add_metrics(scope, sums, cliffs, conclusions.metrics);
     if (scopes["all"].us > 0) conclusions.facts["fabric.measured"] = "yes";
     add_advice(messages, *fit, spans, conclusions.facts);
-    conclusions.series["job_on_fabric"] = series_of(messages);
+    conclusions.series["job_on_fabric"] = series_of(messages, cliffs);
   }
 
  private:

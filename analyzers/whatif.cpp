@@ -122,7 +122,8 @@ class WhatIf final : public Analyzer {
       job.compresses |= job.compress_ns > 0;
     }
     for (const std::string& rank : conclusions.metrics.scopes("rank"))
-      job.late_ns = std::max(job.late_ns, 1e6 * conclusions.metrics.value("straggler.late_ms", rank).value_or(0));
+      if (const auto late_ms = conclusions.metrics.value("straggler.late_ms", rank))
+        job.late_ns = std::max(job.late_ns.value_or(0), 1e6 * *late_ms);
     if (const double gbits = fact_number(inputs.facts, "link.gbits_per_s"); gbits > 0)
       job.link_bytes_per_us = gbits * 125;
     return job;

@@ -66,6 +66,7 @@ check "formatting" formatting
 check "layers" "$python" tests/lint/check_layers.py
 check "names" "$python" tests/lint/check_names.py
 check "article" "$python" tests/lint/check_article.py
+check "golden cases" "$python" tests/lint/check_goldens.py
 check "shell scripts" shell_scripts
 check "file sizes" long_files
 check "clang-tidy" "$python" tests/lint/tidy.py

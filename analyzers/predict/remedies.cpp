@@ -332,16 +332,22 @@ class Workshop {
     return checked({"parameter_server", Judgement::predicted,
                     "a server for the parameters, and training that bears gradients one step old", "",
                     [job, fit, server](const StepGraph& graph, const Draw& draw) -> std::optional<StepGraph> {
-                      std::optional<StepGraph> served = dense(graph, job, fit, draw);
+                      // A selection is pushed as it is; everything else as the whole gradient.
+                      const bool sparse = job.compresses && job.compression == "topk";
+                      std::optional<StepGraph> served = sparse ? graph : dense(graph, job, fit, draw);
                       if (!served) return std::nullopt;
+                      double pushed = 0;
+                      for (const Exchange& exchange : served->exchanges)
+                        if (exchange.compressed) pushed += static_cast<double>(exchange.bytes);
                       for (Exchange& exchange : served->exchanges) {
-                        if (exchange.compressed || exchange.bytes == 0) continue;
+                        if (exchange.compressed != sparse || exchange.bytes == 0) continue;
                         const auto bytes = static_cast<double>(exchange.bytes);
                         const auto us = exchange_us(*fit, Travel::served, bytes);
                         if (!us) return std::nullopt;
+                        const double elements = sparse ? job.elements * bytes / pushed : bytes / 4;
                         exchange.wait_ns = 0;  // nobody waits for the others
                         exchange.transfer_ns = 1e3 * *us * std::pow(draw.transfer, kServerError) * draw.contention +
-                                               1e6 * server->both_ms(bytes / 4, job.ranks, draw.level);
+                                               1e6 * server->both_ms(elements, job.ranks, draw.level);
                       }
                       return served;
                     },
@@ -351,9 +357,9 @@ class Workshop {
 
   Remedy no_straggler() const {
     if (job_.ranks < 2) return not_applicable("no_straggler", "one rank");
-    if (job_.late_ns <= 0)
-      return unknown("no_straggler", "when each rank arrived is not known", "run all ranks together");
-    const double late = job_.late_ns;
+    if (job_.late_ns && *job_.late_ns <= 0) return not_applicable("no_straggler", "no rank is later than the others");
+    if (!job_.late_ns) return unknown("no_straggler", "when each rank arrived is not known", "run all ranks together");
+    const double late = *job_.late_ns;
     Remedy remedy{"no_straggler",
                   Judgement::predicted,
                   "the late rank as fast as the others",

@@ -22,7 +22,7 @@ struct Job {
   double compress_ns = 0, decompress_ns = 0;  // on a device, where kernels of compression count as compute
   double sort_ns = 0;                         // kernels that sort what a Top-K selected
   double link_bytes_per_us = 0;               // of one host's network; 0: not known
-  double late_ns = 0;                         // of the rank that arrives last, after the median of the others
+  std::optional<double> late_ns;              // of the rank that arrives last, after the median of the others
 };
 
 // One draw of what is not known exactly.

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <map>
+#include <regex>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -154,19 +155,53 @@ class Feeder {
   std::map<std::int64_t, std::uint64_t> ids_;
 };
 
+// "@500" and "{3+2x}" of a repeated line in the round `x`, which begins at `begin`.
+std::string in_round(const std::string& line, std::int64_t x, std::int64_t begin) {
+  static const std::regex place(R"(@(\d+)|\{(\d+)\+(\d+)x\})");
+  std::string filled;
+  std::size_t end = 0;
+  for (std::sregex_iterator match(line.begin(), line.end(), place), none; match != none; ++match) {
+    const std::smatch& found = *match;
+    filled.append(line, end, static_cast<std::size_t>(found.position()) - end);
+    filled += std::to_string(found[1].matched ? begin + number(found[1]) : number(found[2]) + number(found[3]) * x);
+    end = static_cast<std::size_t>(found.position() + found.length());
+  }
+  return filled.append(line, end);
+}
+
+void feed_line(const std::string& line, Feeder& feeder) {
+  const std::size_t first = line.find_first_not_of(" \t");
+  if (first == std::string::npos || line[first] == '#') return;
+  try {
+    feeder.line(split(line));
+  } catch (const std::exception& error) {
+    throw std::runtime_error("in \"" + line + "\": " + error.what());
+  }
+}
+
+// Behind `repeat N every US from US`, up to `end`.
+void feed_rounds(const std::string& head, std::istringstream& lines, Feeder& feeder) {
+  const std::vector<std::string> words = split(head).positional;
+  if (words.size() != 5 || words[1] != "every" || words[3] != "from")
+    throw std::runtime_error("not understood: " + head);
+  std::vector<std::string> body;
+  std::string line;
+  while (std::getline(lines, line) && line != "end") body.push_back(line);
+  if (line != "end") throw std::runtime_error("no end of: " + head);
+  for (std::int64_t x = 0; x < number(words[0]); ++x)
+    for (const std::string& one : body) feed_line(in_round(one, x, number(words[4]) + x * number(words[2])), feeder);
+}
+
 }  // namespace
 
 void feed(std::string_view text, EventSink& sink) {
   Feeder feeder(sink);
   std::istringstream lines{std::string(text)};
   for (std::string line; std::getline(lines, line);) {
-    const std::size_t first = line.find_first_not_of(" \t");
-    if (first == std::string::npos || line[first] == '#') continue;
-    try {
-      feeder.line(split(line));
-    } catch (const std::exception& error) {
-      throw std::runtime_error("in \"" + line + "\": " + error.what());
-    }
+    if (line.starts_with("repeat "))
+      feed_rounds(line, lines, feeder);
+    else
+      feed_line(line, feeder);
   }
 }
 

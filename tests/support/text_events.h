@@ -10,6 +10,8 @@
 //   host_sync item 26000..26010 hook=1 site=a.py:9
 //   host_call cudaLaunchKernel 90..95 corr=12            what it launched has the same corr
 //   kernel gemm 100..200   copy 100..200   mark x 100..100   loss 3 why
+//   repeat 20 every 50000 from 1000                      the lines up to `end`, 20 times; in them @500 is 500 µs into a
+//                                                        round that begins at 1000, 51000, …, and {3+2x} is 3, 5, 7, …
 //
 // `source=profiler` on any line; keys that are not fields become attributes (integers when they look like one).
 #pragma once

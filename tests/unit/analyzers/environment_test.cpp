@@ -26,7 +26,7 @@ TEST_CASE("a rank without a goodbye, while another said it, ended early and is n
 }
 
 TEST_CASE("when nobody said goodbye nobody ended early: the whole job was stopped") {
-  const Conclusions found = analyze(rank(0, false, 20) + rank(1, false, 20));
+  const Conclusions found = analyze(rank(0, false, 20, "framework=ddp") + rank(1, false, 20, "framework=ddp"));
   CHECK_FALSE(found.metrics.value("rank.ended_early", "rank:0"));
   CHECK(found.coverage.size() == 2);
 }
@@ -72,7 +72,7 @@ TEST_CASE("patches that failed and events that were lost are coverage") {
 TEST_CASE("files of some ranks: how many of them, and no word on a job that nobody tried to watch") {
   Inputs inputs;
   inputs.origin = Origin::files;
-  const Conclusions found = analyze(rank(0, true, 20), inputs);
+  const Conclusions found = analyze(rank(0, true, 20, "framework=ddp"), inputs);
   CHECK_FALSE(found.facts.contains("instrumented"));
   REQUIRE(found.coverage.size() == 1);
   CHECK(found.coverage[0].reason == "the files hold 1 of 2 ranks");

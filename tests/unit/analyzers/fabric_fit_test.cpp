@@ -26,6 +26,17 @@ double two_protocols(double bytes) { return bytes <= 32768 ? 10 + bytes * 5e-4 :
 
 }  // namespace
 
+TEST_CASE("sizes whose calls jump between two times are not fitted: their median is neither") {
+  Inputs inputs = test::live_sweep("all_reduce", startup_and_bytes, {.noise = 0.01});
+  for (auto& row : inputs.series.at("sweep_samples.all_reduce").rows)
+    if (std::get<std::int64_t>(row[0]) <= 4096 && std::get<std::int64_t>(row[1]) % 2 == 1)
+      row[2] = 50 * std::get<double>(row[2]);
+  const Conclusions found = conclude(inputs);
+  CHECK(*found.metrics.value("fabric.all_reduce.alpha_us", "all") == doctest::Approx(40).epsilon(0.05));
+  const SeriesTable rows(found.series.at("sweep.all_reduce"));
+  CHECK_FALSE(rows.number(rows.rows()[0], "startup_share_percent"));
+}
+
 TEST_CASE("samples become rows: quantiles of the calls, bandwidths of the median, the sum of wrong results") {
   Inputs inputs;
   inputs.facts["sweep.ranks"] = std::string("4");

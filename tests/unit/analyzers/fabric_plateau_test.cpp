@@ -57,6 +57,13 @@ TEST_CASE("the link may come from the rows of the interface in use, between node
   CHECK_FALSE(conclude(inputs).metrics.value("fabric.plateau_percent", "all"));
 }
 
+TEST_CASE("behind a cliff the link is not what is slow: the best size tells what it can do") {
+  const auto us = [](double bytes) { return 20 + bytes / (bytes <= 4 << 20 ? 9.5e3 : 4e3); };
+  Inputs inputs = fabric("send_recv", 6);
+  inputs.series = test::live_sweep("send_recv", us, {.sizes = 17, .noise = 0.01}).series;
+  CHECK(*conclude(inputs).metrics.value("fabric.plateau_percent", "all") > 85);
+}
+
 TEST_CASE("a sweep that ends while the start-up still counts has no plateau") {
   const auto us = [](double bytes) { return 1000 + bytes / 6e3; };
   Inputs inputs = fabric("send_recv", 6);

@@ -54,6 +54,19 @@ TEST_CASE("a job without collectives has no message metrics at all") {
   CHECK_FALSE(found.metrics.value("comm.total_ms", "all"));
 }
 
+TEST_CASE("ranks of which no exchange was seen: what it costs is not known, and not zero") {
+  const auto job = [](const std::string& facts) {
+    return analyze("process host=n pid=1\nfact rank=0 " + facts + "\n" + repeat_step(20, 100000, kSteps));
+  };
+  const Conclusions unseen = job("world_size=2 framework=none");
+  CHECK(unseen.facts.at("communication") == "none seen");
+  CHECK_FALSE(unseen.facts.contains("compression"));
+  CHECK_FALSE(unseen.metrics.value("comm.exposed_ms", "all"));
+  CHECK_FALSE(unseen.metrics.value("sync.exposed_ms", "all"));
+  CHECK(job("world_size=1 framework=none").metrics.value("sync.exposed_ms", "all") == 0.0);
+  CHECK_FALSE(job("world_size=2 framework=ddp").facts.contains("communication"));
+}
+
 TEST_CASE("the hook that is not yet active: how far away its start is") {
   const std::string body =
       kSteps +

@@ -1,6 +1,8 @@
 // A job's messages on a known fabric: start-up share, cost of a cliff, advice; and when nothing may be said.
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "analyzers/analyzers.h"
 
 namespace gradsync {
@@ -50,6 +52,7 @@ TEST_CASE("shares are weighted by time: many small messages and one large one") 
   REQUIRE(found.series.at("job_on_fabric").rows.size() == 2);
   CHECK(std::get<double>(found.series.at("job_on_fabric").rows[0][4]) == doctest::Approx(60));
   CHECK_FALSE(found.metrics.value("overlay.cliff_ms", "all"));  // nobody looked for cliffs
+  CHECK(std::isnan(std::get<double>(found.series.at("job_on_fabric").rows[0][6])));
 }
 
 TEST_CASE("an all-gather's message is one rank's part of what the sweep counts") {
@@ -71,6 +74,15 @@ TEST_CASE("a cliff costs what the messages inside its span lose, and no bucket i
   const Conclusions found = lay(inputs);
   CHECK(value(found, "overlay.cliff_ms") == doctest::Approx(3 * 0.4 * (50 + (2 << 20) * 1e-3) * 1e-3));
   CHECK(found.facts.at("advice.bucket_cap_mb") == "4");
+}
+
+TEST_CASE("a cliff that lasts to the largest size is not known to end: no bucket is advised behind it") {
+  Inputs inputs = job({{"all_reduce", 16 << 10, 10}});
+  Series& cliffs = inputs.series["fabric_cliffs"];
+  cliffs.columns = {"operation", "type", "load", "answer", "from_bytes", "to_bytes", "drop_percent", "until_bytes"};
+  cliffs.rows = {{std::string("all_reduce"), std::string("float"), std::string(), std::string("cliff"),
+                  std::int64_t{256 << 10}, std::int64_t{512 << 10}, 40.0, std::int64_t{64 << 20}}};
+  CHECK_FALSE(lay(inputs).facts.contains("advice.bucket_cap_mb"));
 }
 
 TEST_CASE("messages that nobody measured are counted as not covered, and cost nothing known") {

@@ -1,15 +1,25 @@
 // Golden cases: tests/golden/<case>/events.txt → report.json and report.txt, byte for byte. facts.txt, where there is one,
 // holds what collectors of the machine would have added, key=value, a line each; such a case goes straight to timelines,
 // because its hosts and its device's streams are no writer's of this machine.
-// A case may have a series.json: tables that collectors of the doctor wrote, as a report.
+// A case may have a series.json: tables that collectors of the doctor wrote, as a report; and fabric.json and loads.json,
+// as --fabric and --loads name them.
+// command.txt, where there is one: the command that the case is about, other than `run`. `sweep` alone is what it says of
+// series.json, as of what it has just measured; any other line is run as it stands, in the folder of the case.
 // GSD_UPDATE_GOLDEN=1 rewrites them; read the difference before committing it.
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 
 #include "src/base/file.h"
+#include "src/base/host_name.h"
+#include "src/base/text.h"
+#include "src/commands/command.h"
 #include "src/commands/examine.h"
+#include "src/commands/sweep_report.h"
 #include "src/diagnosis/diagnose.h"
 #include "src/diagnosis/rule_set.h"
 #include "src/report/json.h"
@@ -17,6 +27,7 @@
 #include "src/timeline/builder.h"
 #include "tests/support/text_events.h"
 #include "tests/support/text_recording.h"
+#include "tests/unit/commands/state_home.h"
 
 using namespace gradsync;
 namespace fs = std::filesystem;
@@ -28,6 +39,7 @@ void normalise(Report& report) {
   report.tool.version = "test";
   report.tool.parts.clear();
   report.run.recording = "recording";
+  std::replace(report.run.hosts.begin(), report.run.hosts.end(), host_name(), std::string("node0"));
   std::erase_if(report.metrics, [](const Metric& metric) { return metric.name == "observer.cost_percent"; });
 }
 
@@ -52,7 +64,12 @@ Facts added_facts(const fs::path& folder) {
   return facts;
 }
 
-Report from_memory(const std::string& events, const Report& parts, const RuleSet& rules) {
+Result<ProfileChoice> profiles_beside(const fs::path& folder) {
+  const auto named = [&](const char* file) { return fs::exists(folder / file) ? (folder / file).string() : ""; };
+  return named_profiles({named("fabric.json"), named("loads.json")});
+}
+
+Report from_memory(const std::string& events, const Report& parts, const RuleSet& rules, ProfileChoice profiles) {
   TimelineBuilder builder;
   test::feed(events, builder);
   Inputs inputs;
@@ -60,7 +77,59 @@ Report from_memory(const std::string& events, const Report& parts, const RuleSet
   inputs.run = parts.run;
   inputs.facts = parts.facts;
   inputs.series = parts.series;
-  return conclude(builder.build(), std::move(inputs), rules, {});
+  return conclude(builder.build(), std::move(inputs), rules, {1, std::move(profiles)});
+}
+
+// As if series.json had just been measured, here and now.
+Report swept(const Report& parts, const RuleSet& rules) {
+  SweptFabric swept;
+  swept.series = parts.series;
+  swept.coverage = parts.coverage;
+  swept.seconds = parts.run.seconds;
+  SweepSetting setting;
+  setting.facts = parts.facts;
+  setting.place.ranks = std::atoi(parts.facts.at("ranks").c_str());
+  setting.own_host = "node0";
+  setting.measured_at = 1'764'504'000;
+  return sweep_report(std::move(swept), setting, rules);
+}
+
+// What the program prints as JSON, called in this folder with a state folder of its own.
+Result<Report> told_by(const std::string& line, const fs::path& folder) {
+  std::vector<std::string> words{"gradsync-doctor"};
+  for (const std::string_view word : split_words(line)) words.emplace_back(word);
+  words.insert(words.end(), {"--json", "-"});
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  const test::StateHome home;
+  const fs::path before = fs::current_path(), told = home.folder() / "told.json";
+  const FileDescriptor file(::open(told.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600)), shown(::dup(STDOUT_FILENO));
+  std::fflush(stdout);
+  ::dup2(file.get(), STDOUT_FILENO);
+  fs::current_path(folder);
+  const int status = run_command_line(static_cast<int>(arguments.size()), arguments.data());
+  fs::current_path(before);
+  ::dup2(shown.get(), STDOUT_FILENO);
+  REQUIRE(status == 0);
+  const auto text = read_file(told);
+  if (!text) return text.error();
+  Result<Report> report = report_from_json(*text, line);
+  if (report && report->command == "sweep") report->run.command_line = {words.begin() + 2, words.end() - 2};
+  return report;
+}
+
+Result<Report> report_of(const fs::path& folder, const Report& parts, const RuleSet& rules) {
+  if (const auto command = read_file(folder / "command.txt")) {
+    const std::string line(trim(*command));
+    return line == "sweep" ? Result<Report>(swept(parts, rules)) : told_by(line, folder);
+  }
+  const auto events = read_file(folder / "events.txt");
+  if (!events) return events.error();
+  Result<ProfileChoice> profiles = profiles_beside(folder);
+  if (!profiles) return profiles.error();
+  if (parts.facts.empty() && !profiles->fabric && !profiles->loads)
+    return examine(test::TextRecording(*events, parts).folder(), rules);
+  return from_memory(*events, parts, rules, std::move(*profiles));
 }
 
 }  // namespace
@@ -80,10 +149,7 @@ TEST_CASE("golden cases") {
       REQUIRE(told);
       parts.series = std::move(told->series);
     }
-    const auto events = read_file(entry.path() / "events.txt");
-    REQUIRE(events);
-    auto report = parts.facts.empty() ? examine(test::TextRecording(*events, parts).folder(), *rules)
-                                      : Result<Report>(from_memory(*events, parts, *rules));
+    auto report = report_of(entry.path(), parts, *rules);
     REQUIRE(report);
     normalise(*report);
     CAPTURE(entry.path().string());

@@ -139,8 +139,8 @@ TEST_CASE("a straggler") {
                                                    {"straggler.late_over_residual", 24000, "rank:1"}}),
                                        {});
   CHECK(said.text ==
-        "The job waits for rank 1: in a step of 126.0 ms it is ready 24.0 ms after the others. Evening the ranks "
-        "out saves no more than that.");
+        "The job waits for rank 1, which is ready for each exchange after the others. Evening the ranks out saves at "
+        "most 24.0 ms of every 126.0 ms step.");
 }
 
 TEST_CASE("compression that has not started") {
