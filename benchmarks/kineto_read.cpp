@@ -22,33 +22,17 @@
 #include <fstream>
 #include <functional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "collectors/import/byte_source.h"
 #include "collectors/import/kineto.h"
 #include "src/timeline/builder.h"
+#include "tests/support/sinks.h"
 
 namespace gradsync {
 namespace {
 
 namespace fs = std::filesystem;
-
-class CountingSink final : public EventSink {
- public:
-  void begin_process(const ProcessInfo&) override {}
-  NameId intern(std::string_view text) override {
-    return NameId{ids_.try_emplace(std::string(text), static_cast<std::uint32_t>(ids_.size() + 1)).first->second};
-  }
-  void lane(const LaneInfo&) override {}
-  void event(const Event&) override {}
-  void attribute(std::uint64_t, NameId, std::int64_t) override {}
-  void attribute(std::uint64_t, NameId, NameId) override {}
-  void fact(std::string_view, std::string_view) override {}
-
- private:
-  std::unordered_map<std::string, std::uint32_t> ids_;
-};
 
 struct Run {
   double seconds = 0;
@@ -143,7 +127,7 @@ double import_once(const fs::path& path, EventSink& sink) {
 }
 
 double count_once(const fs::path& path) {
-  CountingSink sink;
+  test::CountingSink sink;
   return import_once(path, sink);
 }
 

@@ -16,10 +16,10 @@
 #include <ctime>
 #include <filesystem>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "collectors/import/nsys_format.h"
+#include "tests/support/sinks.h"
 
 namespace gradsync {
 namespace {
@@ -27,24 +27,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kProcess = 0x1000007000000, kThread = kProcess + 7;
-
-class CountingSink final : public EventSink {
- public:
-  void begin_process(const ProcessInfo&) override {}
-  NameId intern(std::string_view text) override {
-    return NameId{ids_.try_emplace(std::string(text), static_cast<std::uint32_t>(ids_.size() + 1)).first->second};
-  }
-  void lane(const LaneInfo&) override {}
-  void event(const Event&) override { ++events; }
-  void attribute(std::uint64_t, NameId, std::int64_t) override {}
-  void attribute(std::uint64_t, NameId, NameId) override {}
-  void fact(std::string_view, std::string_view) override {}
-
-  std::uint64_t events = 0;
-
- private:
-  std::unordered_map<std::string, std::uint32_t> ids_;
-};
 
 [[noreturn]] void give_up(const std::string& why) {
   fmt::print(stderr, "{}\n", why);
@@ -152,7 +134,7 @@ double bare_loop(const fs::path& path, std::uint64_t& rows) {
 
 double import_once(const fs::path& path, std::uint64_t& events) {
   const double start = cpu_seconds();
-  CountingSink sink;
+  test::CountingSink sink;
   const Result<Imported> imported = import_nsys_export({path, 1}, sink);
   if (!imported || imported->coverage.lost > 0) give_up("the export was not imported whole");
   events += sink.events;

@@ -4,17 +4,19 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <vector>
 
+#include "src/base/seconds_of.h"
 #include "src/base/statistics.h"
 #include "src/spool_reader/spool_file.h"
 #include "src/spool_writer/gsd.h"
 #include "src/spool_writer/process_state.h"
 #include "src/timeline/builder.h"
+#include "tests/support/folder.h"
+#include "tests/support/sinks.h"
 
 using namespace gradsync;
 namespace fs = std::filesystem;
@@ -24,24 +26,16 @@ namespace {
 constexpr int kEvents = 2'000'000;
 constexpr int kRuns = 15;
 
-struct CountingSink final : EventSink {
+struct CountingSink final : test::IgnoringSink {
   std::uint64_t events = 0;
   std::int64_t busy = 0;
-  void begin_process(const ProcessInfo&) override {}
-  NameId intern(std::string_view) override { return NameId{1}; }
-  void lane(const LaneInfo&) override {}
   void event(const Event& event) override {
     ++events;
     busy += event.duration();
   }
-  void attribute(std::uint64_t, NameId, std::int64_t) override {}
-  void attribute(std::uint64_t, NameId, NameId) override {}
-  void fact(std::string_view, std::string_view) override {}
 };
 
-fs::path write_recording() {
-  std::string pattern = (fs::temp_directory_path() / "gsd-bench-XXXXXX").string();
-  const fs::path folder = ::mkdtemp(pattern.data());
+void write_recording(const fs::path& folder) {
   fs::create_directory(folder / "events");
   const pid_t child = ::fork();
   if (child == 0) {
@@ -54,16 +48,14 @@ fs::path write_recording() {
     ::_exit(0);
   }
   ::waitpid(child, nullptr, 0);
-  return folder;
 }
 
 template <class Read>
 void measure(const char* name, Read read) {
   std::vector<double> rates;
   for (int run = 0; run < kRuns; ++run) {
-    const auto begin = std::chrono::steady_clock::now();
-    const std::uint64_t events = read();
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    std::uint64_t events = 0;
+    const double seconds = seconds_of([&] { events = read(); });
     rates.push_back(static_cast<double>(events) / seconds * 1e-6);
   }
   const Spread found = *spread(rates);
@@ -74,7 +66,9 @@ void measure(const char* name, Read read) {
 }  // namespace
 
 int main() {
-  const fs::path folder = write_recording();
+  const test::Folder own;
+  const fs::path& folder = own.path();
+  write_recording(folder);
   const fs::path spool = fs::directory_iterator(folder / "events")->path();
   std::printf("%d events, %.0f MB, page cache warm\n", kEvents, static_cast<double>(fs::file_size(spool)) * 1e-6);
   measure("into a counting sink", [&] {
@@ -85,6 +79,5 @@ int main() {
     TimelineBuilder builder;
     return read_spool(spool, builder)->events;
   });
-  fs::remove_all(folder);
   return 0;
 }

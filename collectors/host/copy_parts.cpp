@@ -2,8 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdlib>
-
+#include "collectors/host/budget.h"
 #include "collectors/host/copy_sampler.h"
 #include "collectors/host/host.h"
 #include "collectors/host/proc_sampler.h"
@@ -57,8 +56,7 @@ class CopyCollector final : public Collector {
     CopyOptions options;
     options.root = context.root;
     options.ancestor = ::getpid();
-    const auto budget = context.options.find("budget");
-    options.budget_percent = budget == context.options.end() ? kBudget : std::strtod(budget->second.c_str(), nullptr);
+    options.budget_percent = budget_percent(context);
     if (options.budget_percent <= 0) return Error{"cannot sample what copies", "", "--budget 0", ""};
     Result<std::unique_ptr<CopySampler>> opened = CopySampler::open(options);
     if (!opened) return opened.error();
@@ -73,7 +71,6 @@ class CopyCollector final : public Collector {
   }
 
  private:
-  static constexpr double kBudget = 0.5;  // percent of all CPUs
   std::unique_ptr<CopySampler> sampler_;
 };
 

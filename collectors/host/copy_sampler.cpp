@@ -1,7 +1,6 @@
 #include "collectors/host/copy_sampler.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -15,7 +14,6 @@
 #include "collectors/host/job_tree.h"
 #include "collectors/host/ticker.h"
 #include "src/base/text.h"
-#include "src/hosttext/proc_system.h"
 
 namespace gradsync {
 namespace {
@@ -115,9 +113,7 @@ std::string comm_of(const fs::path& folder) {
 Result<std::unique_ptr<CopySampler>> CopySampler::open(const CopyOptions& options) {
   if (const std::optional<Error> hidden = are_symbols_hidden(options.root)) return *hidden;
   std::unique_ptr<CopySampler> sampler(new CopySampler(options));
-  sampler->wake_ = FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (const Result<std::string> text = read_file(options.root / "proc/self/timens_offsets", 4096))
-    sampler->clock_offset_ = parse_monotonic_offset(*text);
+  sampler->clock_offset_ = perf_clock_offset(options.root);
   for (const int cpu : cpus_online(options.root)) {
     const std::string on = "on CPU " + std::to_string(cpu);
     FileDescriptor fd = open_sampling(cpu, sampler->source_);
@@ -142,19 +138,10 @@ CopySampler::~CopySampler() { stop(); }
 Result<void> CopySampler::start() {
   began_ = monotonic_now();
   switch_on(began_);
-  Result<std::thread> started = start_quiet_thread(kWhat, [this] { run(); });
-  if (!started) return started.error();
-  thread_ = std::move(*started);
-  return {};
+  return reader_.start(kWhat, [this] { run(); });
 }
 
-void CopySampler::stop() {
-  stopping_ = true;
-  if (!thread_.joinable()) return;
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const ssize_t woken = ::write(wake_.get(), &one, sizeof one);
-  thread_.join();
-}
+void CopySampler::stop() { reader_.stop(); }
 
 std::uint64_t CopySampler::lost() const {
   std::uint64_t lost = 0;
@@ -168,10 +155,10 @@ void CopySampler::run() {
     account_ = CopyAccount(std::move(*map));
   else
     refused_ = map.error();
-  std::vector<pollfd> fds{{wake_.get(), POLLIN, 0}};
+  std::vector<pollfd> fds{{reader_.wake_fd(), POLLIN, 0}};
   for (const Ring& ring : rings_) fds.push_back({ring.fd.get(), POLLIN, 0});
   Nanoseconds next_look = began_ + kNameLook;
-  while (!stopping_ && !refused_) {
+  while (!reader_.stopping() && !refused_) {
     ::poll(fds.data(), fds.size(), kPollMs);
     drain();
     const Nanoseconds now = monotonic_now();

@@ -4,16 +4,15 @@
 //   cycles, or cpu-clock ─▶ a ring per CPU ─▶ a thread of ours: CopyAccount ─▶ series usercopy, events for the join
 #pragma once
 
-#include <atomic>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
-#include <thread>
 #include <vector>
 
 #include "collectors/host/copy_account.h"
 #include "collectors/host/perf_pages.h"
+#include "collectors/host/reader_thread.h"
 #include "src/model/collector.h"
 
 namespace gradsync {
@@ -70,9 +69,7 @@ class CopySampler {
   std::map<std::int64_t, bool> of_job_;        // by process
   std::map<std::int64_t, std::string> names_;  // of its threads, as the kernel told them
   std::vector<std::uint64_t> chain_;
-  std::thread thread_;
-  std::atomic<bool> stopping_{false};
-  FileDescriptor wake_;
+  ReaderThread reader_;
   std::vector<std::pair<Nanoseconds, Nanoseconds>> windows_;
   std::optional<Error> refused_;
   Nanoseconds began_ = 0, reader_cpu_ = 0, clock_offset_ = 0;

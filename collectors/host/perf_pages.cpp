@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "src/base/text.h"
+#include "src/hosttext/proc_system.h"
 
 namespace gradsync {
 namespace {
@@ -90,6 +91,11 @@ CpuList cpus_online(const std::filesystem::path& root) {
   const Result<std::string> text = read_file(root / "sys/devices/system/cpu/online", 65536);
   const std::optional<CpuList> cpus = text ? parse_cpu_list(trim(*text)) : std::nullopt;
   return cpus && !cpus->empty() ? *cpus : CpuList{0};
+}
+
+Nanoseconds perf_clock_offset(const std::filesystem::path& root) {
+  const Result<std::string> text = read_file(root / "proc/self/timens_offsets", 4096);
+  return text ? parse_monotonic_offset(*text) : 0;
 }
 
 std::optional<PerfPages> PerfPages::map(int fd, std::size_t bytes) {

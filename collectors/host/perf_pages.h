@@ -11,6 +11,7 @@
 
 #include "src/base/cpu_list.h"
 #include "src/base/file.h"
+#include "src/model/event.h"
 
 namespace gradsync {
 
@@ -32,6 +33,9 @@ Error pages_refusal(std::string what, std::string on, int error);
 
 // The online CPUs of the machine whose /sys is below `root`; CPU 0 where it does not say.
 CpuList cpus_online(const std::filesystem::path& root);
+
+// What a time namespace adds to this process' CLOCK_MONOTONIC: stamps of perf are without it.
+Nanoseconds perf_clock_offset(const std::filesystem::path& root);
 
 class PerfPages {
  public:

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 
+#include "collectors/host/budget.h"
 #include "collectors/host/host.h"
 #include "collectors/host/proc_sampler.h"
 #include "collectors/host/ticker.h"
@@ -104,8 +104,7 @@ class SchedTraceCollector final : public Collector {
     TraceOptions options;
     options.root = context.root;
     options.ancestor = ::getpid();
-    const auto budget = context.options.find("budget");
-    options.budget_percent = budget == context.options.end() ? kBudget : std::strtod(budget->second.c_str(), nullptr);
+    options.budget_percent = budget_percent(context);
     if (options.budget_percent <= 0) return Error{"cannot trace the scheduler", "", "--budget 0", ""};
     Result<std::unique_ptr<SchedTrace>> opened = SchedTrace::open(options);
     if (!opened) return opened.error();
@@ -120,7 +119,6 @@ class SchedTraceCollector final : public Collector {
   }
 
  private:
-  static constexpr double kBudget = 0.5;  // percent of all CPUs
   std::unique_ptr<SchedTrace> trace_;
 };
 

@@ -1,4 +1,5 @@
 // The scheduler's best source that is allowed here: a trace of the machine, else switch records of the job's own threads.
+#include "collectors/host/budget.h"
 #include "collectors/host/host.h"
 #include "collectors/host/switch_trace.h"
 
@@ -30,8 +31,7 @@ class SchedTiers final : public Collector {
   // On the thread that starts the job: its descendants are recorded.
   Result<void> start(const CollectorContext& context, Environment& environment) override {
     Result<void> traced = trace_->start(context, environment);
-    const auto budget = context.options.find("budget");
-    if (traced || (budget != context.options.end() && budget->second == "0")) return traced;
+    if (traced || budget_percent(context) <= 0) return traced;
     refused_ = traced.error();
     Result<std::unique_ptr<SwitchTrace>> opened = SwitchTrace::open(context.root);
     if (!opened) return traced;  // the first refusal is the one that a privilege would help

@@ -1,7 +1,6 @@
 #include "collectors/host/sched_trace.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -65,16 +64,13 @@ std::optional<double> CrossCheck::difference_percent() const {
 }
 
 SchedTrace::SchedTrace(const TraceOptions& options)
-    : options_(options),
-      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      job_(options.root, options.ancestor, options.itself) {}
+    : options_(options), job_(options.root, options.ancestor, options.itself) {}
 
 Result<std::unique_ptr<SchedTrace>> SchedTrace::open(const TraceOptions& options) {
   if (options.ancestor != 0)
     if (const std::optional<Error> error = numbers_differ(options.root)) return *error;
   TierSetting setting{options.root, cpus_online(options.root), 0, options.subject, options.ring_bytes};
-  if (const Result<std::string> text = read_file(options.root / "proc/self/timens_offsets", 4096))
-    setting.clock_offset = parse_monotonic_offset(*text);
+  setting.clock_offset = perf_clock_offset(options.root);
   std::unique_ptr<SchedTrace> trace(new SchedTrace(options));
   trace->cpus_ = std::max<std::size_t>(setting.cpus.size(), 1);
   std::optional<Error> above;
@@ -109,28 +105,21 @@ Result<void> SchedTrace::start() {
   began_ = monotonic_now();
   look_at_job();
   if (const Result<void> on = switch_on(); !on) return on.error();
-  Result<std::thread> started = start_quiet_thread("cannot trace the scheduler", [this] { run(); });
-  if (!started) return started.error();
-  thread_ = std::move(*started);
-  return {};
+  return reader_.start("cannot trace the scheduler", [this] { run(); });
 }
 
 void SchedTrace::stop() {
-  stopping_ = true;
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const ssize_t woken = ::write(wake_.get(), &one, sizeof one);
-  if (!thread_.joinable()) return;
-  thread_.join();
+  if (!reader_.stop()) return;
   coverage_ = tier_->coverage();
   tier_->close();
 }
 
 void SchedTrace::run() {
   ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), kReaderNice);  // refused without root
-  std::vector<pollfd> fds{{wake_.get(), POLLIN, 0}};
+  std::vector<pollfd> fds{{reader_.wake_fd(), POLLIN, 0}};
   for (const int fd : tier_->poll_fds()) fds.push_back({fd, POLLIN, 0});
   Nanoseconds next_look = began_ + kFirstLook;
-  while (!stopping_) {
+  while (!reader_.stopping()) {
     ::poll(fds.data(), fds.size(), kPollMs);
     tier_->drain();
     const Nanoseconds now = monotonic_now();

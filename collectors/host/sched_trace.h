@@ -2,16 +2,14 @@
 // measures how much it sees (coverage) and what it costs, and pauses when it costs too much.
 #pragma once
 
-#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <vector>
 
+#include "collectors/host/reader_thread.h"
 #include "collectors/host/trace_tier.h"
-#include "src/base/file.h"
 
 namespace gradsync {
 
@@ -80,9 +78,7 @@ class SchedTrace {
 
   TraceOptions options_;
   std::string why_not_above_;
-  std::thread thread_;
-  std::atomic<bool> stopping_{false};
-  FileDescriptor wake_;       // tells the reader that it is to stop
+  ReaderThread reader_;
   mutable std::mutex mutex_;  // job_, tier_ but for draining, windows_
   JobThreads job_;
   std::unique_ptr<TraceTier> tier_;

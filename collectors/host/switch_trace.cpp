@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -16,7 +15,6 @@
 #include "collectors/host/sched_parts.h"
 #include "collectors/host/ticker.h"
 #include "src/base/text.h"
-#include "src/hosttext/proc_system.h"
 
 namespace gradsync {
 namespace {
@@ -69,9 +67,7 @@ Number number_at(std::span<const std::byte> bytes, std::size_t at) {
 std::unique_ptr<SwitchTrace> SwitchTrace::prepared(const fs::path& root) {
   std::unique_ptr<SwitchTrace> trace(new SwitchTrace);
   trace->own_pid_ = ::getpid();
-  trace->wake_ = FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (const Result<std::string> text = read_file(root / "proc/self/timens_offsets", 4096))
-    trace->clock_offset_ = parse_monotonic_offset(*text);
+  trace->clock_offset_ = perf_clock_offset(root);
   trace->cpus_ = cpus_online(root);
   return trace;
 }
@@ -149,19 +145,10 @@ SwitchTrace::~SwitchTrace() { stop(); }
 
 Result<void> SwitchTrace::start() {
   window_.first = monotonic_now();
-  Result<std::thread> started = start_quiet_thread(kWhat, [this] { run(); });
-  if (!started) return started.error();
-  thread_ = std::move(*started);
-  return {};
+  return reader_.start(kWhat, [this] { run(); });
 }
 
-void SwitchTrace::stop() {
-  stopping_ = true;
-  if (!thread_.joinable()) return;
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const ssize_t woken = ::write(wake_.get(), &one, sizeof one);
-  thread_.join();
-}
+void SwitchTrace::stop() { reader_.stop(); }
 
 std::uint64_t SwitchTrace::lost() const {
   std::uint64_t lost = 0;
@@ -177,9 +164,9 @@ std::vector<ThreadSeen> SwitchTrace::threads(std::vector<ThreadWait> sums) const
 }
 
 void SwitchTrace::run() {
-  std::vector<pollfd> fds{{wake_.get(), POLLIN, 0}};
+  std::vector<pollfd> fds{{reader_.wake_fd(), POLLIN, 0}};
   for (const Ring& ring : rings_) fds.push_back({ring.fd.get(), POLLIN, 0});
-  while (!stopping_) {
+  while (!reader_.stopping()) {
     ::poll(fds.data(), fds.size(), kPollMs);
     const std::lock_guard lock(mutex_);
     drain();

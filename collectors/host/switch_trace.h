@@ -2,13 +2,12 @@
 // go on a CPU and off it. Needs no privilege; knows preemptions, and no wake-ups.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <set>
-#include <thread>
 
 #include "collectors/host/perf_pages.h"
+#include "collectors/host/reader_thread.h"
 #include "collectors/host/switch_account.h"
 #include "src/model/collector.h"
 
@@ -60,9 +59,7 @@ class SwitchTrace {
   mutable std::mutex mutex_;  // account_
   SwitchAccount account_;
   std::vector<SwitchRecord> pending_;
-  std::thread thread_;
-  std::atomic<bool> stopping_{false};
-  FileDescriptor wake_;
+  ReaderThread reader_;
   std::pair<Nanoseconds, Nanoseconds> window_{0, 0};
   Nanoseconds reader_cpu_ = 0, clock_offset_ = 0;
   std::int64_t own_pid_ = 0;

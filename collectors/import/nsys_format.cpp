@@ -6,6 +6,7 @@
 
 #include "collectors/import/find_rank.h"
 #include "collectors/import/nsys_importer.h"
+#include "src/model/loss.h"
 
 namespace gradsync {
 namespace {
@@ -148,12 +149,7 @@ class ExportImport {
 
   // One event for each reason, in the process that was read last.
   void lose(const std::string& why, std::uint64_t count) {
-    Event loss;
-    loss.kind = Kind::loss;
-    loss.source = Source::profiler;
-    loss.name = sink_.intern(why);
-    loss.bytes = static_cast<std::int64_t>(count);
-    sink_.event(loss);
+    sink_.event(loss_event(sink_.intern(why), Source::profiler, count));
   }
 
   const ImportRequest& request_;

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "collectors/import/collective.h"
+#include "src/model/loss.h"
 
 namespace gradsync {
 namespace {
@@ -223,11 +224,7 @@ void TraceImporter::give(const Event& event) {
 
 void TraceImporter::lose(std::uint64_t count, const std::string& why) {
   if (count == 0) return;
-  Event loss;
-  loss.kind = Kind::loss;
-  loss.source = Source::profiler;
-  loss.name = names_.id(why);
-  loss.bytes = static_cast<std::int64_t>(count);
+  Event loss = loss_event(names_.id(why), Source::profiler, count);
   loss.start = loss.end = stats_.last;
   loss.reference = ++references_;
   sink_.event(loss);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "src/base/file.h"
+#include "src/model/loss.h"
 #include "src/spool_writer/spool_format.h"
 
 namespace gradsync {
@@ -211,12 +212,7 @@ class SpoolParser {
 
   void lose(std::uint64_t count, std::string_view why) {
     if (count == 0) return;
-    Event event;
-    event.kind = Kind::loss;
-    event.source = Source::doctor;
-    event.name = sink_.intern(why);
-    event.bytes = static_cast<std::int64_t>(count);
-    sink_.event(event);
+    sink_.event(loss_event(sink_.intern(why), Source::doctor, count));
   }
 
   const spool::Record* records_;

@@ -12,23 +12,10 @@
 #include <string>
 
 #include "collectors/import/nsys_format.h"
+#include "tests/support/sinks.h"
 
 namespace gradsync {
 namespace {
-
-class CountingSink final : public EventSink {
- public:
-  void begin_process(const ProcessInfo&) override {}
-  NameId intern(std::string_view text) override { return NameId{static_cast<std::uint32_t>(bytes_ += text.size())}; }
-  void lane(const LaneInfo&) override {}
-  void event(const Event&) override {}
-  void attribute(std::uint64_t, NameId, std::int64_t) override {}
-  void attribute(std::uint64_t, NameId, NameId) override {}
-  void fact(std::string_view, std::string_view) override {}
-
- private:
-  std::size_t bytes_ = 0;
-};
 
 constexpr std::array<const char*, 3> kSeeds{
     "PRAGMA page_size = 512; CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
@@ -78,7 +65,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   [[maybe_unused]] const bool known = is_nsys_export({reinterpret_cast<const char*>(data), size});
   static const std::string path = "/dev/shm/gsd-nsys-fuzz-" + std::to_string(::getpid());
   std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
-  CountingSink sink;
+  test::IgnoringSink sink;
   (void)import_nsys_export({path, 1}, sink);
   std::filesystem::remove(path);
   return 0;

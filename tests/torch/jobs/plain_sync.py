@@ -1,7 +1,5 @@
 """DDP without a hook, and with the hook that stands in for one: prints a digest of the parameters of each."""
 import hashlib
-import os
-import sys
 
 import torch
 import torch.distributed as dist
@@ -36,11 +34,11 @@ def registers(make):
 
 
 dist.init_process_group("gloo")
+from ending import leave
 from gradsync_hook import plain_sync  # known to every interpreter that the doctor observes
 
 print(train(lambda ddp: None))
 print(train(registers(lambda group: plain_sync.dense(dist, group))))
 print(train(registers(lambda group: plain_sync.fp16(dist, group, torch.float16))), flush=True)
 dist.barrier()
-sys.modules["gradsync_hook.leaving"].leave()
-os._exit(0)
+leave()

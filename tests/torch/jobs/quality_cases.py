@@ -16,6 +16,7 @@ import torch.distributed as dist
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 from torch.nn.parallel import DistributedDataParallel
 
+from ending import leave
 from exchange import gather
 
 torch.set_num_threads(1)
@@ -96,11 +97,7 @@ def main():
     print(digest.hexdigest(), flush=True)
     dist.barrier()
     dist.destroy_process_group()
-    sys.stdout.flush()
-    gradsync_hook = sys.modules.get("gradsync_hook.leaving")
-    if gradsync_hook is not None:
-        gradsync_hook.leave()
-    os._exit(0)   # Python hooks on gloo sometimes abort while the interpreter shuts down, observed or not
+    leave()
 
 
 main()

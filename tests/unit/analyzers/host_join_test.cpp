@@ -78,14 +78,7 @@ Conclusions analyze(Trace trace, const std::string& events = job(0)) {
   REQUIRE(ranks.size() == 1);
   std::erase_if(ranks[0].lanes, [&](const LaneInfo& lane) { return lane.id == ranks[0].training_lane; });
   if (ranks[0].training_lane) ranks[0].lanes.push_back({*ranks[0].training_lane, kTraining, ""});
-  Inputs inputs;
-  Summary all;
-  const auto analyzers = test::analyzers_in_order();
-  for (const auto& analyzer : analyzers) analyzer->summarise(ranks[0], inputs, all);
-  all.canonicalise();
-  Conclusions conclusions;
-  for (const auto& analyzer : analyzers) analyzer->conclude(all, inputs, conclusions);
-  return conclusions;
+  return test::analyze(ranks, {});
 }
 
 double part(const Conclusions& conclusions, const std::string& name) {

@@ -21,6 +21,10 @@ Conclusions analyze(const std::string& text, const Inputs& given) {
   std::vector<RankTimeline> ranks = timelines(text);
   Inputs inputs = given;
   inputs.one_clock = join_ranks(ranks).clocks.state != ClockState::apart;
+  return analyze(ranks, inputs);
+}
+
+Conclusions analyze(const std::vector<RankTimeline>& ranks, const Inputs& inputs) {
   Summary all;
   const auto analyzers = analyzers_in_order();
   for (const RankTimeline& rank : ranks)

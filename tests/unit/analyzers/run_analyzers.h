@@ -11,6 +11,7 @@ namespace gradsync::test {
 
 std::vector<RankTimeline> timelines(const std::string& text);
 Conclusions analyze(const std::string& text, const Inputs& inputs = {});
+Conclusions analyze(const std::vector<RankTimeline>& ranks, const Inputs& inputs);
 
 // The text of `steps` equal steps of one rank, from a body whose times are relative to the step's start:
 //   "{0}" stands for the step's number, "@12" for 12 µs after the step's start.

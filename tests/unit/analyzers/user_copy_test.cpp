@@ -59,13 +59,7 @@ Conclusions analyze(std::initializer_list<int> at_us, Series series, int window_
   REQUIRE(ranks.size() == 1);
   Inputs inputs;
   if (!series.rows.empty()) inputs.series["usercopy"] = std::move(series);
-  Summary all;
-  const auto analyzers = test::analyzers_in_order();
-  for (const auto& analyzer : analyzers) analyzer->summarise(ranks[0], inputs, all);
-  all.canonicalise();
-  Conclusions conclusions;
-  for (const auto& analyzer : analyzers) analyzer->conclude(all, inputs, conclusions);
-  return conclusions;
+  return test::analyze(ranks, inputs);
 }
 
 }  // namespace

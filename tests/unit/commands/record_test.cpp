@@ -9,6 +9,7 @@
 #include "src/spool_reader/recording.h"
 #include "src/timeline/builder.h"
 #include "tests/support/folder.h"
+#include "tests/support/sinks.h"
 
 using namespace gradsync;
 namespace fs = std::filesystem;
@@ -43,16 +44,11 @@ class FakeCollector final : public Collector {
   std::string variable_;
 };
 
-struct SeeingSink final : EventSink {
+struct SeeingSink final : test::IgnoringSink {
   std::vector<Event> events;
   std::int64_t cpu = -1;
-  void begin_process(const ProcessInfo&) override {}
-  NameId intern(std::string_view) override { return NameId{1}; }
-  void lane(const LaneInfo&) override {}
   void event(const Event& event) override { events.push_back(event); }
   void attribute(std::uint64_t, NameId, std::int64_t value) override { cpu = value; }
-  void attribute(std::uint64_t, NameId, NameId) override {}
-  void fact(std::string_view, std::string_view) override {}
 };
 
 std::vector<std::unique_ptr<Collector>> fakes(std::vector<std::string> variables) {

@@ -13,22 +13,11 @@
 #include "collectors/host/sched_parts.h"
 #include "collectors/host/ticker.h"
 #include "src/hosttext/proc_tasks.h"
+#include "tests/support/sinks.h"
 
 using namespace gradsync;
 
 namespace {
-
-class CountingSink final : public EventSink {
- public:
-  void begin_process(const ProcessInfo&) override {}
-  NameId intern(std::string_view) override { return NameId{1}; }
-  void lane(const LaneInfo&) override {}
-  void event(const Event&) override { ++events; }
-  void attribute(std::uint64_t, NameId, std::int64_t) override {}
-  void attribute(std::uint64_t, NameId, NameId) override {}
-  void fact(std::string_view, std::string_view) override {}
-  int events = 0;
-};
 
 // Children end by themselves; whatever a check does, they are waited for.
 class Children {
@@ -152,7 +141,7 @@ TEST_CASE("waits of a job become events; a ring that is too small refuses them")
     trace->stop();
     RecordingParts parts;
     add_sched_parts(*trace, parts);
-    CountingSink events;
+    test::CountingSink events;
     write_held_up(*trace, events);
     REQUIRE(parts.coverage.size() >= 1);
     CHECK(parts.coverage[0].tier == "A");

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "src/spool_writer/gsd.h"
+#include "tests/support/sinks.h"
 #include "tests/unit/spool_reader/written_spool.h"
 
 using namespace gradsync;
@@ -12,17 +13,6 @@ using test::WrittenSpool;
 namespace fs = std::filesystem;
 
 namespace {
-
-struct CountingSink final : EventSink {
-  int processes = 0, events = 0;
-  void begin_process(const ProcessInfo&) override { ++processes; }
-  NameId intern(std::string_view) override { return NameId{1}; }
-  void lane(const LaneInfo&) override {}
-  void event(const Event&) override { ++events; }
-  void attribute(std::uint64_t, NameId, std::int64_t) override {}
-  void attribute(std::uint64_t, NameId, NameId) override {}
-  void fact(std::string_view, std::string_view) override {}
-};
 
 void put(const fs::path& path, const std::string& text) {
   fs::create_directories(path.parent_path());
@@ -55,7 +45,7 @@ TEST_CASE("one unreadable spool is coverage, the others are read") {
   put(written.folder() / "events" / "other-9.spool", "not a spool");
   const auto folder = open_recording_folder(written.folder());
   REQUIRE(folder);
-  CountingSink sink;
+  test::CountingSink sink;
   const std::vector<Coverage> coverage = read_spools(*folder, sink);
   CHECK(sink.processes == 1);
   CHECK(sink.events == 1);
