@@ -1,12 +1,14 @@
 // Golden cases: tests/golden/<case>/events.txt → report.json and report.txt, byte for byte. facts.txt, where there is one,
 // holds what collectors of the machine would have added, key=value, a line each; such a case goes straight to timelines,
 // because its hosts and its device's streams are no writer's of this machine.
-// A case may have a series.json: tables that collectors of the doctor wrote, as a report.
+// A case may have a series.json: tables and coverage that collectors of the doctor wrote, as a report; and a clean.txt:
+// rules that must judge it and find nothing, a line each, with the scope where others of the rule cannot be judged.
 // GSD_UPDATE_GOLDEN=1 rewrites them; read the difference before committing it.
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <sstream>
 
 #include "src/base/file.h"
 #include "src/commands/examine.h"
@@ -52,6 +54,22 @@ Facts added_facts(const fs::path& folder) {
   return facts;
 }
 
+void check_clean(const fs::path& folder, const std::vector<Finding>& findings) {
+  const auto text = read_file(folder / "clean.txt");
+  if (!text) return;
+  std::istringstream lines(*text);
+  for (std::string line; std::getline(lines, line);) {
+    const std::string rule = line.substr(0, line.find(' ')),
+                      scope = line.substr(std::min(rule.size() + 1, line.size()));
+    const auto judged = std::find_if(findings.begin(), findings.end(), [&](const Finding& finding) {
+      return finding.rule == rule && (scope.empty() || finding.scope == scope);
+    });
+    CAPTURE(line);
+    REQUIRE(judged != findings.end());
+    CHECK_MESSAGE(judged->state == FindingState::clean, to_string(judged->state) << ": " << judged->says);
+  }
+}
+
 Report from_memory(const std::string& events, const Report& parts, const RuleSet& rules) {
   TimelineBuilder builder;
   test::feed(events, builder);
@@ -59,6 +77,8 @@ Report from_memory(const std::string& events, const Report& parts, const RuleSet
   load_name_classes(rules, inputs);
   inputs.run = parts.run;
   inputs.facts = parts.facts;
+  inputs.coverage = parts.coverage;
+  inputs.series = parts.series;
   return conclude(builder.build(), std::move(inputs), rules, {});
 }
 
@@ -78,6 +98,7 @@ TEST_CASE("golden cases") {
       auto told = report_from_json(*series, "series.json");
       REQUIRE(told);
       parts.series = std::move(told->series);
+      parts.coverage = std::move(told->coverage);
     }
     const auto events = read_file(entry.path() / "events.txt");
     REQUIRE(events);
@@ -88,6 +109,7 @@ TEST_CASE("golden cases") {
     CAPTURE(entry.path().string());
     for (const auto& [first, second] : contradictions(*rules, report->findings))
       FAIL_CHECK(first << " and " << second << " exclude each other, and nothing says which is followed first");
+    check_clean(entry.path(), report->findings);
     TerminalOptions terminal;
     terminal.width = 100;
     compare(entry.path() / "report.txt", render_terminal(*report, terminal));
