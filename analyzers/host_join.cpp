@@ -24,7 +24,8 @@ struct Joined {
   double by_job = 0, by_all = 0;  // ns of single threads: while a thread of the job had the CPU, and of all
 
   double held() const { return explained + training; }
-  double by_others() const { return by_all > 0 ? held() * (1 - by_job / by_all) : held(); }
+  double behind_job() const { return by_all > 0 ? held() * by_job / by_all : 0; }
+  double by_others() const { return held() - behind_job(); }
 };
 
 double percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
@@ -92,6 +93,8 @@ class HostJoinAnalyzer final : public Analyzer {
       add_value(metrics, name, scope, value, joined.steps, kSource);
     };
     const auto steps = static_cast<double>(joined.steps);
+    add("sched.behind_job_ms", 1e-6 * joined.behind_job() / steps);
+    add("sched.behind_job_percent", percent(joined.behind_job(), joined.time));
     if (!joined.wakeups) {  // a part of the waits must not pass for all of them
       add("sched.preempted_ms", 1e-6 * joined.by_others() / steps);
       add("sched.preempted_percent", percent(joined.by_others(), joined.time));
@@ -105,6 +108,8 @@ class HostJoinAnalyzer final : public Analyzer {
     add("sched.traced_exposed_percent", percent(joined.exposed, joined.time));
     if (joined.exposed <= 0) return;
     add("sched.explained_percent", percent(joined.explained, joined.exposed));
+    add("sched.irq_exposed_ms", 1e-6 * joined.irq / steps);
+    add("sched.irq_exposed_percent", percent(joined.irq, joined.exposed));
     if (joined.explained <= 0) return;
     add("sched.explained_by_irq_percent", percent(joined.irq, joined.explained));
     add("sched.explained_by_quota_percent", percent(joined.quota, joined.explained));
@@ -131,7 +136,10 @@ class HostJoinAnalyzer final : public Analyzer {
       facts["sched.held_up_by"] = "the training thread of rank " + std::to_string(rank) + ", outside communication";
       return;
     }
-    const std::string who = worst->first == "idle" ? "nobody had the CPU: a quota" : worst->first + " had the CPU";
+    // Switch records do not tell another program from nobody, where a quota is used up.
+    const std::string who = worst->first == "idle"             ? "nobody had the CPU: a quota"
+                            : worst->first == "other programs" ? "no thread of the job had the CPU"
+                                                               : worst->first + " had the CPU";
     facts["sched.held_up_by"] = thread + " of rank " + std::to_string(rank) + ", mostly while " + who + " (" +
                                 format_ms(1e-6 * worst->second) + " in " + std::to_string(joined.steps) + " steps)";
   }

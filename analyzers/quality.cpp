@@ -54,9 +54,11 @@ class QualityAnalyzer final : public Analyzer {
     summarise_quality(rank, summary);
     std::int64_t bytes = 0;  // that this rank hands to collectives inside the hook
     for (const Event& event : rank.events)
-      if (event.kind == Kind::collective && event.has(kFlagInHook)) bytes += event.bytes;
-    if (bytes > 0 && !rank.steps.empty())
-      summary.table(kSentTable, {"rank", "bytes"}).rows.push_back({std::int64_t{rank.rank}, bytes});
+      if (event.kind == Kind::collective && event.has(kFlagInHook) && rank.name(event) != "recv") bytes += event.bytes;
+    if (bytes <= 0 || rank.steps.empty()) return;
+    const auto steps = static_cast<std::int64_t>(rank.steps.size());  // fewer of a rank that ended early
+    summary.table(kSentTable, {"rank", "bytes"})
+        .rows.push_back({std::int64_t{rank.rank}, std::max<std::int64_t>(bytes / steps, 1)});
   }
 
   void conclude(const Summary& all, const Inputs& inputs, Conclusions& conclusions) const override {
@@ -72,7 +74,6 @@ class QualityAnalyzer final : public Analyzer {
   }
 
  private:
-  // Ranks of one job take the same steps, so that sums over the run compare.
   static void compare_ranks(const Summary& all, Conclusions& conclusions) {
     const Series* table = all.find(kSentTable);
     if (table == nullptr || table->rows.size() < 2) return;

@@ -63,6 +63,16 @@ Truth holds(const FactCondition& condition, const Situation& situation) {
   return common.value_or(Truth::unknown);
 }
 
+Truth any_known(const ConditionGroup& group, const Situation& situation) {
+  Truth result = Truth::unknown;
+  for (const Condition& member : group.members) {
+    const Truth one = evaluate(member, situation);
+    if (one == Truth::yes) return one;
+    if (one == Truth::no) result = one;
+  }
+  return result;
+}
+
 Truth holds(const ConditionGroup& group, const Situation& situation) { return evaluate(group, situation); }
 
 void collect_missing(const Condition& condition, const Situation& situation, std::vector<std::string>& names) {
@@ -106,10 +116,25 @@ std::string words_of(const FactCondition& condition) {
   return condition.fact;
 }
 
+const char* to_string(ConditionGroup::Kind kind) {
+  switch (kind) {
+    case ConditionGroup::Kind::all:
+      return "all";
+    case ConditionGroup::Kind::any:
+      return "any";
+    case ConditionGroup::Kind::any_known:
+      return "any that is known";
+  }
+  return "all";
+}
+
 std::string words_of(const ConditionGroup& group) {
   std::vector<std::string> words;
-  for (const Condition& member : group.members) words.push_back(in_words(member));
-  return fmt::format("{} of: {}", group.kind == ConditionGroup::Kind::all ? "all" : "any", join(words, "; "));
+  for (const Condition& member : group.members) {
+    const bool nested = std::holds_alternative<ConditionGroup>(member.test);
+    words.push_back(nested ? "(" + in_words(member) + ")" : in_words(member));
+  }
+  return fmt::format("{} of: {}", to_string(group.kind), join(words, "; "));
 }
 
 }  // namespace
@@ -150,6 +175,7 @@ Truth evaluate(const Condition& condition, const Situation& situation) {
 }
 
 Truth evaluate(const ConditionGroup& group, const Situation& situation) {
+  if (group.kind == ConditionGroup::Kind::any_known) return any_known(group, situation);
   const bool all = group.kind == ConditionGroup::Kind::all;
   const Truth decides = all ? Truth::no : Truth::yes;
   Truth result = all ? Truth::yes : Truth::no;

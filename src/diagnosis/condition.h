@@ -35,9 +35,10 @@ struct FactCondition {
 
 struct Condition;
 
-// all: false if one is false, else unknown if one is unknown. any: true if one is true, else unknown likewise.
+// all: false if one is false, else unknown if one is unknown. any: true if one is true, else unknown likewise. any_known:
+// the same of those members that are known, for alternatives of which no subject has all; unknown when none is.
 struct ConditionGroup {
-  enum class Kind { all, any };
+  enum class Kind { all, any, any_known };
   Kind kind = Kind::all;
   std::vector<Condition> members;
 };

@@ -1,6 +1,8 @@
 #include "src/diagnosis/diagnose.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <tuple>
 
 #include "src/base/text.h"
@@ -8,9 +10,29 @@
 namespace gradsync {
 namespace {
 
-std::vector<std::string> scopes_of(const Rule& rule, const MetricSet& metrics) {
+std::string family_of(const std::string& metric) { return metric.substr(0, metric.find('.')); }
+
+// Devices are of many kinds: a rule about interrupts has nothing to say of TCP, and one about GPUs nothing of a network.
+// So one is judged by the rules that ask for any of what is known of it ("nic", "irq", "gpu").
+using Families = std::map<std::string, std::set<std::string>>;  // by device
+Families families_of(const MetricSet& metrics) {
+  Families families;
+  for (const Metric& metric : metrics.all())
+    if (metric.scope.starts_with("device:")) families[metric.scope].insert(family_of(metric.name));
+  return families;
+}
+
+bool concerns(const Rule& rule, const std::set<std::string>& families) {
+  const auto conditions = metric_conditions(rule.conditions);
+  return std::any_of(conditions.begin(), conditions.end(),
+                     [&](const auto* condition) { return families.contains(family_of(condition->metric)); });
+}
+
+std::vector<std::string> scopes_of(const Rule& rule, const MetricSet& metrics, const Families& devices) {
   if (rule.for_each == "all") return {"all"};
   auto scopes = metrics.scopes(rule.for_each);
+  if (rule.for_each == "device")
+    std::erase_if(scopes, [&](const std::string& one) { return !concerns(rule, devices.at(one)); });
   // Nothing to tell apart: judged once, on what is known about all of them.
   return scopes.empty() ? std::vector<std::string>{"all"} : scopes;
 }
@@ -138,10 +160,12 @@ std::vector<std::pair<std::string, std::string>> contradictions(const RuleSet& r
 }
 
 std::vector<Finding> diagnose(const RuleSet& rules, const MetricSet& metrics, const Facts& facts) {
+  const Families devices = families_of(metrics);
   std::vector<Finding> fired, unknown, clean;
   for (const Rule& rule : rules.rules) {
     std::vector<Finding> findings;
-    for (const std::string& scope : scopes_of(rule, metrics)) findings.push_back(judge(rule, {metrics, facts, scope}));
+    for (const std::string& scope : scopes_of(rule, metrics, devices))
+      findings.push_back(judge(rule, {metrics, facts, scope}));
     collapse(rule, metrics, facts, findings);
     for (Finding& finding : findings) {
       auto& list = finding.state == FindingState::fired             ? fired

@@ -39,16 +39,15 @@ double duration_in(std::string_view unit, double nanoseconds) {
 }
 
 // One level of the group that `key` names.
-Result<ConditionGroup> parse_group(const TomlNode& list, ConditionGroup::Kind kind, const std::string& file) {
+Result<ConditionGroup> parse_group(const TomlNode& list, ConditionGroup::Kind kind, const char* key,
+                                   const std::string& file) {
   ConditionGroup group{kind, {}};
   for (const TomlNode& item : list.items) {
     auto member = parse_condition(item, file);
     if (!member) return member.error();
     group.members.push_back(std::move(*member));
   }
-  if (group.members.empty())
-    return rule_file_error(file, list.line, kind == ConditionGroup::Kind::all ? "all" : "any",
-                           "an empty list says nothing", "");
+  if (group.members.empty()) return rule_file_error(file, list.line, key, "an empty list says nothing", "");
   return group;
 }
 
@@ -141,10 +140,12 @@ Result<double> parse_threshold(std::string_view text, std::string_view metric) {
 Result<Condition> parse_condition(const TomlNode& node, const std::string& file) {
   TableReader reader(node, file);
   if (!reader.ok()) return *reader.finish();
-  for (const auto kind : {ConditionGroup::Kind::all, ConditionGroup::Kind::any}) {
-    const TomlNode* list = reader.array(kind == ConditionGroup::Kind::all ? "all" : "any");
+  for (const auto& [key, kind] : {std::pair{"all", ConditionGroup::Kind::all},
+                                  {"any", ConditionGroup::Kind::any},
+                                  {"any_known", ConditionGroup::Kind::any_known}}) {
+    const TomlNode* list = reader.array(key);
     if (list == nullptr) continue;
-    auto group = parse_group(*list, kind, file);
+    auto group = parse_group(*list, kind, key, file);
     if (const auto error = reader.finish()) return *error;
     if (!group) return group.error();
     return Condition{std::move(*group)};
@@ -162,8 +163,9 @@ Result<Condition> parse_condition(const TomlNode& node, const std::string& file)
     const std::string rule = reader.required_text("finding"), state = reader.text("is");
     condition.test = FactCondition{"finding." + rule, FactTest::one_of, {state.empty() ? "fired" : state}};
   } else {
-    return rule_file_error(file, node.line, "", "a condition tests nothing",
-                           "write { metric = …, above = … }, { fact = …, is = … }, { all = […] } or { any = […] }");
+    return rule_file_error(
+        file, node.line, "", "a condition tests nothing",
+        "write { metric = …, above = … }, { fact = …, is = … }, { all = […] }, { any = […] } or { any_known = […] }");
   }
   if (const auto error = reader.finish()) return *error;
   return condition;
@@ -172,12 +174,12 @@ Result<Condition> parse_condition(const TomlNode& node, const std::string& file)
 Result<ConditionGroup> parse_conditions(TableReader& reader) {
   ConditionGroup group{ConditionGroup::Kind::all, {}};
   if (const TomlNode* list = reader.array("all")) {
-    auto all = parse_group(*list, ConditionGroup::Kind::all, reader.file());
+    auto all = parse_group(*list, ConditionGroup::Kind::all, "all", reader.file());
     if (!all) return all.error();
     group = std::move(*all);
   }
   if (const TomlNode* list = reader.array("any")) {
-    auto any = parse_group(*list, ConditionGroup::Kind::any, reader.file());
+    auto any = parse_group(*list, ConditionGroup::Kind::any, "any", reader.file());
     if (!any) return any.error();
     group.members.push_back(Condition{std::move(*any)});
   }

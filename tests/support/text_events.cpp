@@ -57,6 +57,7 @@ class Feeder {
 
   void line(const Line& line) {
     if (line.word == "process") return process(line);
+    if (line.word == "lane") return lane(line);
     if (line.word == "fact") {
       for (const auto& [key, value] : line.fields) sink_.fact(key, value);
       return;
@@ -74,6 +75,12 @@ class Feeder {
     if (fields.contains("self_us")) info.self_ns = static_cast<std::uint64_t>(number(fields["self_us"])) * 1000;
     sink_.begin_process(info);
     next_ = 0;
+  }
+
+  void lane(const Line& line) {
+    Fields fields = line.fields;
+    sink_.lane(
+        {LaneId{static_cast<std::uint32_t>(number(line.positional.at(0)))}, number(fields["tid"]), fields["name"]});
   }
 
   void event(const Line& line) {

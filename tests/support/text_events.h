@@ -1,6 +1,7 @@
 // Events written as text, so that a test's input can be read on one screen. One line an event; times in µs:
 //
 //   process host=node0 pid=100 clean=1 self_us=50        starts a process; facts follow
+//   lane 1 tid=4000 name=python3
 //   fact rank=0 ab.state="off: it has spaces"
 //   step 0 1000..51000 deep=1 variant=0                  Kind::step, its number first
 //   range backward 1000..13000 name=net lane=1           Kind::range by phase (none for no phase); compute_end_us=9000
@@ -12,6 +13,7 @@
 //   kernel gemm 100..200   copy 100..200   mark x 100..100   loss 3 why
 //   repeat 20 every 50000 from 1000                      the lines up to `end`, 20 times; in them @500 is 500 µs into a
 //                                                        round that begins at 1000, 51000, …, and {3+2x} is 3, 5, 7, …
+//   sched_wait python3 100..900 bytes=100 seq=4000 group=burn:911 source=host    bytes = process, seq = thread
 //
 // `source=profiler` on any line; keys that are not fields become attributes (integers when they look like one).
 #pragma once

@@ -180,8 +180,11 @@ TEST_CASE("a quota, interrupts and the process's own threads are told apart; who
   CHECK(*found.metrics.value("sched.explained_percent", "all") == doctest::Approx(100.0 * 8 / 15));
   CHECK(*found.metrics.value("sched.explained_by_quota_percent", "all") == doctest::Approx(50));
   CHECK(*found.metrics.value("sched.explained_by_irq_percent", "all") == doctest::Approx(12.5));
+  CHECK(*found.metrics.value("sched.irq_exposed_percent", "all") == doctest::Approx(100.0 / 15));
+  CHECK(*found.metrics.value("sched.irq_exposed_ms", "all") == doctest::Approx(1));
   CHECK(*found.metrics.value("sched.explained_by_own_threads_percent", "all") == doctest::Approx(37.5));
   CHECK(*found.metrics.value("sched.starved_ms", "all") == doctest::Approx(5));  // of 8: not behind its own thread
+  CHECK(*found.metrics.value("sched.behind_job_percent", "all") == doctest::Approx(3));
   CHECK(found.facts.at("sched.held_up_by").find("nobody had the CPU: a quota") != std::string::npos);
 }
 
@@ -213,5 +216,5 @@ TEST_CASE("preemptions alone have names of their own, and make no class: the res
   CHECK_FALSE(found.metrics.value("sched.held_up_percent", "rank:0"));
   CHECK(part(found, "sched_irq") <= 0);
   CHECK(part(found, "compute") == doctest::Approx(60));
-  CHECK(found.facts.at("sched.held_up_by").find("gloo of rank 0, mostly while other programs had the CPU") == 0);
+  CHECK(found.facts.at("sched.held_up_by").find("gloo of rank 0, mostly while no thread of the job had the CPU") == 0);
 }

@@ -163,16 +163,17 @@ TEST_CASE("the store's answer and our own cost, by rank") {
 }
 
 TEST_CASE("a rank that sends more than the others, inside the hook") {
-  const auto text = [](int bytes) {
+  const auto text = [](int bytes, int count, int received = 100) {
     std::string steps;
-    for (int i = 0; i < 4; ++i)
+    for (int i = 0; i < count; ++i)
       steps += fmt::format(
           "step {} {}..{}\ncollective all_gather {}..{} bytes={} hook=1\ncollective all_reduce {}..{} "
-          "bytes=999\n",
-          i, i * 100, i * 100 + 100, i * 100 + 10, i * 100 + 20, bytes, i * 100 + 30, i * 100 + 40);
+          "bytes=999\ncollective recv {}..{} bytes={} hook=1\n",
+          i, i * 100, i * 100 + 100, i * 100 + 10, i * 100 + 20, bytes, i * 100 + 30, i * 100 + 40, i * 100 + 50,
+          i * 100 + 60, received);
     return steps;
   };
-  const Conclusions conclusions = found(text(200), "", text(500));
+  const Conclusions conclusions = found(text(200, 8, 500), "", text(500, 4, 200));  // half the steps
   CHECK(value(conclusions, "compress.bytes_over_least", "rank:0") == 1);
   CHECK(value(conclusions, "compress.bytes_over_least", "rank:1") == doctest::Approx(2.5));
 }

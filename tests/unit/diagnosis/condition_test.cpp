@@ -39,6 +39,7 @@ TEST_CASE("all and any follow three-valued logic") {
   //                                                  yy y? yn  ?y ?? ?n  ny n? nn
   CHECK(table_of(ConditionGroup::Kind::all) == "y?n??nnnn");
   CHECK(table_of(ConditionGroup::Kind::any) == "yyyy??y?n");
+  CHECK(table_of(ConditionGroup::Kind::any_known) == "yyyy?nynn");
   CHECK(evaluate(ConditionGroup{ConditionGroup::Kind::all, {}}, {kMetrics, kNoFacts}) == Truth::yes);
   CHECK(evaluate(ConditionGroup{ConditionGroup::Kind::any, {}}, {kMetrics, kNoFacts}) == Truth::no);
 }
@@ -139,6 +140,9 @@ TEST_CASE("conditions in words") {
                            {{FactCondition{"backend", FactTest::one_of, {"gloo", "mpi"}}},
                             {FactCondition{"torch", FactTest::at_least, {"2.0"}}}}};
   CHECK(in_words(Condition{any}) == "any of: backend is gloo or mpi; torch is at least 2.0");
+  const ConditionGroup nested{ConditionGroup::Kind::any_known, {{any}, condition_of('y')}};
+  CHECK(in_words(Condition{nested})
+            .starts_with("any that is known of: (any of: backend is gloo or mpi; torch is at least 2.0); "));
 }
 
 }  // namespace gradsync

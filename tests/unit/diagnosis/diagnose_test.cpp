@@ -30,6 +30,15 @@ TEST_CASE("a rule for each rank of a run without ranks is judged once") {
   CHECK(summary(diagnose(rules, {}, {})) == Lines{"late all could_not_judge"});
 }
 
+TEST_CASE("a rule about devices judges those of which anything of its kind is known") {
+  const RuleSet rules = rules_of({rule_text("lost", "for_each = \"device\"\n" + above_one("nic.drops"))});
+  const MetricSet metrics =
+      metrics_of({{"nic.drops", 3, "device:eth0"}, {"nic.bytes", 9, "device:tcp"}, {"gpu.clock", 9, "device:gpu0"}});
+  CHECK(summary(diagnose(rules, metrics, {})) == Lines{"lost device:eth0 fired", "lost device:tcp could_not_judge"});
+  const MetricSet others = metrics_of({{"gpu.clock", 9, "device:gpu0"}});
+  CHECK(summary(diagnose(rules, others, {})) == Lines{"lost all could_not_judge"});
+}
+
 TEST_CASE("could not judge names what is missing; the rule's hint goes before a made one") {
   const RuleSet rules =
       rules_of({rule_text("made", "all = [ { metric = \"a.b\", above = 1 }, { fact = \"torch\", is = \"2\" } ]"),

@@ -93,7 +93,7 @@ TEST_CASE("what is wrong with a rule is said with its file, line, key and a way 
        "metric: more than one threshold", "give one of above, below"},
       {"no threshold", rule_text("a", "all = [ { metric = \"a.b\" } ]"), "dir/x.toml:8", "metric: no threshold", ""},
       {"arithmetic", rule_text("a", "all = [ { metric = \"a.b\", above = 1, times = 2 } ]"), "dir/x.toml:8",
-       "times: unknown key", "known keys: all, any, metric, scope, above"},
+       "times: unknown key", "known keys: all, any, any_known, metric, scope, above"},
       {"fact without test", rule_text("a", "all = [ { fact = \"backend\" } ]"), "dir/x.toml:8", "fact: no test", ""},
       {"fact with two tests", rule_text("a", "all = [ { fact = \"torch\", is = \"2\", below = \"3\" } ]"),
        "dir/x.toml:8", "fact: more than one test", ""},
