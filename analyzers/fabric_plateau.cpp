@@ -55,6 +55,7 @@ Plateau plateau_of(const Series& rows) {
     const double bytes = table.number(row, "bytes").value_or(0);
     const bool settled = share ? *share <= kSettledShare : bytes >= kSettledBytes;
     if (!busbw || !settled || !table.text(row, "load").empty() || *busbw <= plateau.busbw) continue;
+    if (swept_beside_floats(table, row)) continue;
     plateau = {*busbw, bytes, table.number(row, "ranks").value_or(kNotMeasured)};
   }
   return plateau;
