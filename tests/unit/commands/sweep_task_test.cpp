@@ -16,6 +16,24 @@ TEST_CASE("the default: 1 KiB to 64 MiB, doubled") {
   CHECK(task->max_ms == 40'000);
 }
 
+TEST_CASE("halves beside floats: of all_reduce, unless a type is asked for, at sizes that cost little") {
+  constexpr std::int64_t kKi = 1024;
+  CHECK(sweep_task({})->half_sizes ==
+        std::vector<std::int64_t>{2 * kKi, 8 * kKi, 32 * kKi, 128 * kKi, 512 * kKi, 2048 * kKi, 8192 * kKi});
+  SweepWords words;
+  words.operations = {"all_gather"};
+  CHECK(sweep_task(words)->half_sizes.empty());
+  words.operations = {"all_gather", "all_reduce"};
+  CHECK(sweep_task(words)->half_sizes.size() == 7);
+  for (const char* type : {"float", "half", "int8"}) {
+    words.type = type;
+    CHECK(sweep_task(words)->half_sizes.empty());
+  }
+  CHECK(sizes_for_halves({1, 2, 3, 4, 1000}) == std::vector<std::int64_t>{});  // 4 and 2 are no line
+  CHECK(sizes_for_halves({1, 2, 3, 4, 5, 1000}) == std::vector<std::int64_t>{1, 3, 5});
+  CHECK(sizes_for_halves({}).empty());
+}
+
 TEST_CASE("words of the command line") {
   SweepWords words;
   words.operations = {"all-gather", "broadcast", "all_gather"};
