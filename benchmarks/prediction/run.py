@@ -98,8 +98,10 @@ def fabric(case):
     if not report.exists():
         sweep = [DOCTOR, "sweep", "-q", "--no-save", "--backend", "gloo", "--max", "8M", "--json", report, "--max-time", "60s",
                  "--op", "all_reduce,all_gather"]
-        # the lab's link lets 256 KB pass at once: messages that are not much larger say nothing of its rate
-        call(case, launched(case, [*sweep, "--min", "1M"]) if "rate" in case else [*sweep, "--ranks", ranks_of(case)])
+        # the lab's link lets 256 KB pass at once: messages that are not much larger say nothing of its rate, small ones
+        # of the start-up
+        slow = ["--min", "1M", "--sizes", "1K,4K,16K,64K"]
+        call(case, launched(case, [*sweep, *slow]) if "rate" in case else [*sweep, "--ranks", ranks_of(case)])
     return report
 
 
