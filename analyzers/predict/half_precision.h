@@ -14,7 +14,7 @@
 
 namespace gradsync {
 
-inline constexpr double kHalfSumNs = 11;  // an element, by Gloo on an AMD EPYC; no type of its own adds it faster
+inline constexpr double kHalfSumNs = 11;  // an element of a gradient, by Gloo on an AMD EPYC
 
 // By the curve of halves as far as it reaches, else by that of floats. Nothing: neither reaches, or of an all-reduce on a
 // CPU the curve of floats is faster than adding.

@@ -121,15 +121,17 @@ bool has_all_reduce(const SweepTask& task) {
 }  // namespace
 
 std::vector<std::int64_t> sizes_for_halves(const std::vector<std::int64_t>& sizes) {
-  constexpr double kShare = 1.0 / 8;
+  constexpr double kShare = 1.0 / 16;
   constexpr std::size_t kFewest = 3;
+  constexpr std::int64_t kSmallest = 16 << 10;  // of a shorter one the CPU has learned how each addition branches
   double all = 0, sum = 0;
   for (const std::int64_t bytes : sizes) all += static_cast<double>(bytes);
   std::size_t first_left_out = 0;
   while (first_left_out < sizes.size() && (sum += static_cast<double>(sizes[first_left_out])) <= kShare * all)
     ++first_left_out;
   std::vector<std::int64_t> chosen;
-  for (std::size_t i = first_left_out; i > 0; i -= std::min<std::size_t>(i, 2)) chosen.push_back(sizes[i - 1]);
+  for (std::size_t i = first_left_out; i > 0; i -= std::min<std::size_t>(i, 2))
+    if (sizes[i - 1] >= kSmallest) chosen.push_back(sizes[i - 1]);
   if (chosen.size() < kFewest) return {};
   std::reverse(chosen.begin(), chosen.end());
   return chosen;

@@ -33,7 +33,8 @@ struct SweepTask {
   std::string load;  // what runs beside a second sweep, made together with the idle one; empty: there is none
 };
 
-// Every second size up to an eighth of all bytes together, ascending; none where they are too few for a line.
+// Every second size from 16 KiB up to a sixteenth of all bytes together, ascending; none where they are too few for a
+// line. Smaller vectors tell the start-up, which is that of floats.
 std::vector<std::int64_t> sizes_for_halves(const std::vector<std::int64_t>& sizes);
 
 // Errors carry the option, its word, what is wrong with it and what would do; their status is that of wrong usage.

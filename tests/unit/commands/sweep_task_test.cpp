@@ -18,19 +18,20 @@ TEST_CASE("the default: 1 KiB to 64 MiB, doubled") {
 
 TEST_CASE("halves beside floats: of all_reduce, unless a type is asked for, at sizes that cost little") {
   constexpr std::int64_t kKi = 1024;
-  CHECK(sweep_task({})->half_sizes ==
-        std::vector<std::int64_t>{2 * kKi, 8 * kKi, 32 * kKi, 128 * kKi, 512 * kKi, 2048 * kKi, 8192 * kKi});
+  CHECK(sweep_task({})->half_sizes == std::vector<std::int64_t>{16 * kKi, 64 * kKi, 256 * kKi, 1024 * kKi, 4096 * kKi});
   SweepWords words;
   words.operations = {"all_gather"};
   CHECK(sweep_task(words)->half_sizes.empty());
   words.operations = {"all_gather", "all_reduce"};
-  CHECK(sweep_task(words)->half_sizes.size() == 7);
+  CHECK(sweep_task(words)->half_sizes.size() == 5);
   for (const char* type : {"float", "half", "int8"}) {
     words.type = type;
     CHECK(sweep_task(words)->half_sizes.empty());
   }
-  CHECK(sizes_for_halves({1, 2, 3, 4, 1000}) == std::vector<std::int64_t>{});  // 4 and 2 are no line
-  CHECK(sizes_for_halves({1, 2, 3, 4, 5, 1000}) == std::vector<std::int64_t>{1, 3, 5});
+  constexpr std::int64_t kLargest = 1 << 30;
+  CHECK(sizes_for_halves({16 * kKi, 17 * kKi, 18 * kKi, 19 * kKi, kLargest}).empty());  // two are no line
+  CHECK(sizes_for_halves({kKi, 16 * kKi, 17 * kKi, 18 * kKi, 19 * kKi, 20 * kKi, kLargest}) ==
+        std::vector<std::int64_t>{16 * kKi, 18 * kKi, 20 * kKi});
   CHECK(sizes_for_halves({}).empty());
 }
 
