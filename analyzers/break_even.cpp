@@ -4,6 +4,7 @@
 // Of `scatter` it is reconstruction alone: what it leaves to a selection.
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "analyzers/analyzers.h"
 #include "analyzers/fabric_cost.h"
@@ -17,12 +18,13 @@ constexpr int kMostRanks = 65536;
 
 class Comparison {
  public:
-  Comparison(const FabricFit& fit, Travel travel, const LoadCurve& load, double dense_bytes)
-      : fit_(fit), travel_(travel), load_(load), dense_(dense_bytes) {}
+  // `dense_fit`: the same fabric, for the dense vector's type.
+  Comparison(const FabricFit& fit, const FabricFit& dense_fit, Travel travel, const LoadCurve& load, double dense_bytes)
+      : fit_(fit), dense_fit_(dense_fit), travel_(travel), load_(load), dense_(dense_bytes) {}
 
   // What the compressor saves at this many elements; absent where the fabric was not measured.
   std::optional<double> saved_us(double elements) const {
-    const auto dense = cost_us(fit_, "all_reduce", elements * dense_);
+    const auto dense = cost_us(dense_fit_, "all_reduce", elements * dense_);
     const auto packed = exchange_us(fit_, travel_, load_.wire_bytes(elements));
     if (!dense || !packed) return std::nullopt;
     return *dense - *packed - 1e3 * load_.both_ms(elements, fit_.ranks);
@@ -44,7 +46,7 @@ class Comparison {
   // By the closed forms, at the largest size that was measured.
   bool wins_with(double ranks) const {
     const double elements = load_.most_elements();
-    const double dense = closed_exchange_us(fit_, Travel::reduced, elements * dense_, ranks);
+    const double dense = closed_exchange_us(dense_fit_, Travel::reduced, elements * dense_, ranks);
     const double packed = closed_exchange_us(fit_, travel_, load_.wire_bytes(elements), ranks);
     return packed + 1e3 * load_.both_ms(elements, ranks) < dense;
   }
@@ -61,7 +63,7 @@ class Comparison {
   }
 
  private:
-  const FabricFit& fit_;
+  const FabricFit &fit_, &dense_fit_;
   Travel travel_;
   const LoadCurve& load_;
   double dense_;
@@ -84,8 +86,10 @@ class BreakEven final : public Analyzer {
   static void add_rows(const FabricFit& fit, const std::string& algorithm, const std::string& device,
                        const std::vector<LoadProfile>& loads, Series& series) {
     const LoadCurve load(loads, algorithm, device);
-    for (const auto& [against, bytes] : {std::pair{"fp32 all_reduce", 4.0}, std::pair{"fp16 all_reduce", 2.0}}) {
-      const Comparison comparison(fit, traffic_of(algorithm)->travel, load, bytes);
+    const FabricFit of_halves = preferring(fit, kHalf);
+    for (const auto& [against, dense_fit, bytes] :
+         {std::tuple{"fp32 all_reduce", &fit, 4.0}, std::tuple{"fp16 all_reduce", &of_halves, 2.0}}) {
+      const Comparison comparison(fit, *dense_fit, traffic_of(algorithm)->travel, load, bytes);
       const std::optional<double> least = comparison.least_elements();
       const std::optional<int> most = comparison.most_ranks();
       const bool measured = comparison.saved_us(load.most_elements()).has_value();

@@ -126,7 +126,7 @@ std::size_t gravity(const CliffAnswer& answer) {
 
 std::vector<CliffAnswer> cliff_answers(const Inputs& inputs) {
   std::vector<CliffAnswer> answers;
-  const std::vector<FabricCurve> curves = fabric_curves(inputs.series, live_ranks(inputs));
+  const std::vector<FabricCurve> curves = judged_curves(fabric_curves(inputs.series, live_ranks(inputs)));
   for (const FabricCurve& curve : curves)
     if (curve.live()) add_live(inputs, curve, answers);
   for (const std::vector<FabricCurve>& columns : columns_of_logs(curves)) add_log(inputs, columns, answers);

@@ -20,6 +20,17 @@ struct FabricCost {
 std::optional<FabricCost> fabric_cost(const FabricFit& fit, const std::string& operation, double bytes);
 std::optional<double> cost_us(const FabricFit& fit, const std::string& operation, double bytes);
 
+// The word of a sweep for floats of 32 and of 16 bits.
+inline constexpr const char *kFloat = "float", *kHalf = "half";
+
+// As fabric_cost(), by the curve of one type alone.
+std::optional<FabricCost> fabric_cost_of(const FabricFit& fit, const std::string& type, const std::string& operation,
+                                         double bytes);
+// The same fabric, whose operations stand for messages of one type wherever that was measured.
+FabricFit preferring(const FabricFit& fit, const std::string& type);
+// Fills `operations` from `types`: floats before all others.
+void choose_curves(FabricFit& fit);
+
 // The segment that speaks for `bytes`, by the same rule.
 const FabricSegment* segment_at(const std::vector<FabricSegment>& segments, double bytes);
 
@@ -31,8 +42,9 @@ std::string swept_operation(const std::string& operation);
 // The start-up part of a job's message; absent where the fabric does not tell.
 std::optional<double> startup_us(const FabricFit& fit, const std::string& operation, double job_bytes);
 
-// From series `fabric_fit`: each operation's curve without load, the live sweep before logs, float before other types,
-// and only fits that are at most 10 % off. Nothing when there is none. Fingerprint and backend stay empty.
+// From series `fabric_fit`: each operation's and type's curve without load, the live sweep before logs; only fits that
+// are at most 10 % off. What stands for an operation: a live sweep's before a log's, then float before other types.
+// Nothing when there is none. Fingerprint and backend stay empty.
 std::optional<FabricFit> fabric_fit_of(const SeriesSet& series);
 
 // The fit to use: what was given, else the report's own.

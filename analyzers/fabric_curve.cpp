@@ -110,7 +110,8 @@ std::string source_of(const Series& rows) {
 void add_bandwidth(const std::string& operation, const Series& rows, MetricSet& metrics) {
   const SeriesTable table(rows);
   const auto busbw = [&](const auto& row) {
-    return table.text(row, "load").empty() ? table.number(row, "busbw_gbytes_per_s").value_or(0) : 0;
+    const bool told = table.text(row, "load").empty() && !swept_beside_floats(table, row);
+    return told ? table.number(row, "busbw_gbytes_per_s").value_or(0) : 0;
   };
   double largest = 0;
   for (const auto& row : table.rows())

@@ -4,14 +4,13 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <set>
 #include <tuple>
-
-#include "src/model/series_table.h"
 
 namespace gradsync {
 namespace {
 
-constexpr std::string_view kSamples = "sweep_samples.", kRows = "sweep.";
+constexpr std::string_view kSamples = "sweep_samples.", kRows = "sweep.", kFloatType = "float";
 
 using Key = std::tuple<std::string, std::string, std::string, std::string, double>;  // type, load, source, place, ranks
 
@@ -73,6 +72,24 @@ std::vector<FabricCurve> fabric_curves(const SeriesSet& series, double live_rank
     collected.write(curves);
   }
   return curves;
+}
+
+std::vector<FabricCurve> judged_curves(std::vector<FabricCurve> curves) {
+  std::set<std::string> with_floats;
+  for (const FabricCurve& curve : curves)
+    if (curve.live() && curve.type == kFloatType) with_floats.insert(curve.operation);
+  std::erase_if(curves, [&](const FabricCurve& curve) {
+    return curve.live() && curve.type != kFloatType && with_floats.contains(curve.operation);
+  });
+  return curves;
+}
+
+bool swept_beside_floats(const SeriesTable& table, const std::vector<Cell>& row) {
+  const auto live_floats = [&](const auto& other) {
+    return table.text(other, "source") == kLiveSource && table.text(other, "type") == kFloatType;
+  };
+  return table.text(row, "source") == kLiveSource && table.text(row, "type") != kFloatType &&
+         std::any_of(table.rows().begin(), table.rows().end(), live_floats);
 }
 
 std::vector<FabricCurve> joined_places(const std::vector<FabricCurve>& curves) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/model/inputs.h"
+#include "src/model/series_table.h"
 
 namespace gradsync {
 
@@ -32,6 +33,12 @@ struct FabricCurve {
 // From sweep_samples.<op>, and from the rows of sweep.<op> that no samples stand behind. In-place and out-of-place
 // results of a log are two curves.
 std::vector<FabricCurve> fabric_curves(const SeriesSet& series, double live_ranks);
+
+// Without the live curves of other types that were swept beside floats (of fewer sizes, seldom): they are there to
+// be priced by, and what is said of the fabric is said of floats.
+std::vector<FabricCurve> judged_curves(std::vector<FabricCurve> curves);
+// Whether a row of sweep.<op> belongs to such a curve.
+bool swept_beside_floats(const SeriesTable& table, const std::vector<Cell>& row);
 
 // The two places of a run as one curve.
 std::vector<FabricCurve> joined_places(const std::vector<FabricCurve>& curves);

@@ -55,7 +55,7 @@ Plateau plateau_of(const Series& rows) {
   for (const auto& row : table.rows()) {
     const auto busbw = table.number(row, "busbw_gbytes_per_s"), share = table.number(row, "startup_share_percent");
     const double bytes = table.number(row, "bytes").value_or(0);
-    if (!busbw || !table.text(row, "load").empty()) continue;
+    if (!busbw || !table.text(row, "load").empty() || swept_beside_floats(table, row)) continue;
     any_settled |= share ? *share <= kSettledShare : bytes >= kSettledBytes;
     if (*busbw > plateau.busbw) plateau = {*busbw, bytes, table.number(row, "ranks").value_or(kNotMeasured)};
   }

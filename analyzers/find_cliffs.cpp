@@ -233,7 +233,7 @@ std::vector<std::int64_t> sizes_to_repeat(const std::vector<SizeSample>& sizes) 
 
 std::map<std::string, std::vector<std::int64_t>> undecided_sizes(const SeriesSet& samples) {
   std::map<std::string, std::vector<std::int64_t>> undecided;
-  for (const FabricCurve& curve : fabric_curves(samples, kNotMeasured)) {
+  for (const FabricCurve& curve : judged_curves(fabric_curves(samples, kNotMeasured))) {
     if (!curve.live() || !curve.load.empty()) continue;
     const std::vector<std::int64_t> sizes = sizes_to_repeat(curve.sizes);
     std::vector<std::int64_t>& all = undecided[curve.operation];

@@ -51,7 +51,8 @@ inline constexpr double kMustBeVisible = 0.50;
 // Sizes whose pairs are undecided: neither proved, nor small enough to be excluded. Empty: the answer is there.
 std::vector<std::int64_t> sizes_to_repeat(const std::vector<SizeSample>& sizes);
 
-// The same for the series sweep_samples.<op> of a sweep that still runs: operation → bytes, without what ran beside a load.
+// The same for the series sweep_samples.<op> of a sweep that still runs: operation → bytes, of what is judged, without
+// what ran beside a load.
 std::map<std::string, std::vector<std::int64_t>> undecided_sizes(const SeriesSet& samples);
 
 }  // namespace gradsync

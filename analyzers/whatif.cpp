@@ -13,6 +13,7 @@
 #include "analyzers/predict/bucket_plan.h"
 #include "analyzers/predict/draws.h"
 #include "analyzers/predict/graph_rows.h"
+#include "analyzers/predict/half_precision.h"
 #include "analyzers/predict/together.h"
 #include "analyzers/predict/trace_graph.h"
 #include "analyzers/predict/track_record.h"
@@ -234,11 +235,12 @@ class WhatIf final : public Analyzer {
     std::vector<PlannedBucket> buckets;
     for (std::size_t i = 0; i < ready.size(); ++i) {
       const auto bytes = static_cast<double>(graph.bucket_bytes[i]);
-      const auto whole = cost_us(fit, "all_reduce", bytes), half = cost_us(fit, "all_reduce", bytes / 2);
-      if (!whole || !half) return;
+      const auto whole = cost_us(fit, "all_reduce", bytes);
+      const auto half = half_cost(fit, "all_reduce", bytes / 2, job.on_device);
+      if (!whole) return;
       PlannedBucket planned{ready[i], {{"dense", 0, 1e3 * *whole, 0}}};
-      if (!cast.empty())
-        planned.methods.push_back({"fp16", 1e6 * cast.own_ms(bytes / 4), 1e3 * *half,
+      if (!cast.empty() && half)
+        planned.methods.push_back({"fp16", 1e6 * cast.own_ms(bytes / 4), 1e3 * half->us,
                                    1e6 * cast.decode_ms(bytes / 4, 1).value_or(cast.own_ms(bytes / 4))});
       if (topk) planned.methods.push_back({"topk", own[i], sent[i], 0});
       buckets.push_back(std::move(planned));

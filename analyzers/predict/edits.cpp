@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analyzers/fabric_cost.h"
+#include "analyzers/predict/half_precision.h"
 
 namespace gradsync {
 namespace {
@@ -12,16 +13,6 @@ constexpr std::int64_t kMessage = 25 << 20;  // as a framework cuts a gradient
 // What a CPU has to do with a byte on its way: copied into a socket and out of it, and summed. Over loopback Gloo moves
 // about one byte in a nanosecond, and there all of the time is the CPU's.
 constexpr double kCpuNsPerByte = 1;
-
-// Computing beside it disturbs the CPU's part of a collective, not the wire's.
-std::optional<double> price_ns(const FabricFit& fit, const std::string& operation, double bytes, const Draw& draw) {
-  const double swept = swept_bytes(operation, bytes, fit.ranks);
-  const auto cost = fabric_cost(fit, swept_operation(operation), swept);
-  if (!cost) return std::nullopt;
-  const double price = 1e3 * cost->us * draw.transfer;
-  const double cpu = std::min(price, 1e3 * cost->startup_us + kCpuNsPerByte * swept);
-  return std::max(price, cpu * draw.contention);
-}
 
 // A dense all-reduce, in as many messages as a framework makes of it.
 std::optional<double> dense_ns(const FabricFit& fit, std::int64_t bytes, const Draw& draw) {
@@ -78,6 +69,21 @@ void erase_compressed(StepGraph& graph) {
 }
 
 }  // namespace
+
+// Computing beside it disturbs the CPU's part of a collective, not the wire's.
+std::optional<double> price_ns(const FabricFit& fit, const std::string& operation, double bytes, const Draw& draw,
+                               Numbers numbers) {
+  const std::string swept = swept_operation(operation);
+  const double swept_size = swept_bytes(operation, bytes, fit.ranks);
+  const auto cost = numbers == Numbers::floats
+                        ? fabric_cost(fit, swept, swept_size)
+                        : half_cost(fit, swept, swept_size, numbers == Numbers::halves_on_device);
+  if (!cost) return std::nullopt;
+  const double price = 1e3 * cost->us * draw.transfer;
+  const double cpu_ns_per_byte = kCpuNsPerByte + (numbers == Numbers::halves_on_cpu ? kHalfSumNs / 2 : 0);
+  const double cpu = std::min(price, 1e3 * cost->startup_us + cpu_ns_per_byte * swept_size);
+  return std::max(price, cpu * draw.contention);
+}
 
 double take(StepGraph& graph, StepClass what, double ns) {
   const double all = graph.total(what);
@@ -170,9 +176,10 @@ std::optional<StepGraph> dense(const StepGraph& graph, const Job& job, const Fab
   return job.compresses ? without_compression(graph, job, fit, draw) : std::optional(graph);
 }
 
-std::optional<double> retimed_ns(const Exchange& exchange, double bytes, const FabricFit& fit, const Draw& draw) {
+std::optional<double> retimed_ns(const Exchange& exchange, double bytes, const FabricFit& fit, const Draw& draw,
+                                 Numbers numbers) {
   const auto before = price_ns(fit, exchange.operation, static_cast<double>(exchange.bytes), draw);
-  const auto after = price_ns(fit, exchange.operation, bytes, draw);
+  const auto after = price_ns(fit, exchange.operation, bytes, draw, numbers);
   if (!before || !after) return std::nullopt;
   // Of an exchange whose time is itself a price the price is scaled, and never below the start-up of nothing.
   const double changed = exchange.transfer_ns - (*before - *after);

@@ -24,8 +24,15 @@ std::optional<StepGraph> without_compression(const StepGraph& graph, const Job& 
 // Dense exchanges of the gradient, as they are or as without_compression() makes them.
 std::optional<StepGraph> dense(const StepGraph& graph, const Job& job, const FabricFit* fit, const Draw& draw);
 
+// The price of an exchange on a fabric, ns. Of halves by their own curve as far as it reaches, else by that of floats;
+// nothing where that one cannot speak for them (predict/half_precision.h).
+enum class Numbers { floats, halves_on_cpu, halves_on_device };
+std::optional<double> price_ns(const FabricFit& fit, const std::string& operation, double bytes, const Draw& draw,
+                               Numbers numbers = Numbers::floats);
+
 // The time of an exchange that sends other bytes: the observed time and the difference of the prices.
-std::optional<double> retimed_ns(const Exchange& exchange, double bytes, const FabricFit& fit, const Draw& draw);
+std::optional<double> retimed_ns(const Exchange& exchange, double bytes, const FabricFit& fit, const Draw& draw,
+                                 Numbers numbers = Numbers::floats);
 
 // Each `together` consecutive buckets sent as one, when the last is ready.
 std::optional<StepGraph> merged(const StepGraph& graph, int together, const FabricFit& fit, const Draw& draw);

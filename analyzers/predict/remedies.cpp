@@ -9,12 +9,12 @@
 #include "analyzers/fabric_cost.h"
 #include "analyzers/load_cost.h"
 #include "analyzers/predict/edits.h"
+#include "analyzers/predict/half_precision.h"
 #include "src/base/units.h"
 
 namespace gradsync {
 namespace {
 
-constexpr double kHalfSumNs = 11;     // an element, by Gloo on an AMD EPYC; no type of its own adds it faster
 constexpr double kServerError = 2.1;  // a server is known within 30 %, not within 14
 // Remedies with a page of their own, rules/remedies.
 constexpr std::pair<const char*, const char*> kPages[] = {{"histogram_topk", "histogram-topk"},
@@ -93,63 +93,23 @@ class Workshop {
         "what a dense all-reduce of these buckets takes here is not known", kSweepHint);
   }
 
-  // On a fabric that sends 16 bits in less time than a CPU adds them, their sum is what takes the time, and nobody measured
-  // it: 10 MB of gradients over loopback took 69 ms a step in place of 42.
-  bool adds_halves_slower_than_it_sends() const {
-    if (job_.on_device || fit_ == nullptr) return false;
-    for (const StepGraph& graph : ranks_) {
-      const std::optional<StepGraph> plain = dense(graph, job_, fit_, Draw{});
-      if (!plain) continue;
-      for (const Exchange& exchange : plain->exchanges) {
-        if (exchange.operation != "all_reduce" || exchange.compressed || exchange.bytes == 0) continue;
-        const auto bytes = static_cast<double>(exchange.bytes);
-        const auto us = cost_us(*fit_, exchange.operation, bytes / 2);
-        if (us && 1e3 * *us < kHalfSumNs * bytes / 4) return true;
-      }
-    }
-    return false;
-  }
-
   Remedy fp16_hook() const {
     if (job_.ranks < 2) return not_applicable("fp16_hook", "one rank");
     if (job_.compression == "fp16" || job_.compression == "bf16")
       return not_applicable("fp16_hook", "gradients travel in 16 bits already");
-    if (adds_halves_slower_than_it_sends())
-      return unknown("fp16_hook", "a CPU adds 16-bit numbers one by one: that takes longer here than sending them",
-                     "measure it in the job: gradsync-doctor run --ab --ab-with fp16 -- CMD");
+    if (lacks_halves(job_, ranks_, fit_))
+      return unknown("fp16_hook",
+                     "a CPU adds 16-bit numbers one by one: that takes longer here than sending them, and was not "
+                     "measured at these sizes",
+                     fmt::format("gradsync-doctor sweep --ranks {} --op all_reduce --type half", job_.ranks));
     const auto cast = load("cast16");
     if (!cast) return unknown("fp16_hook", "the time of a cast to 16 bits was not measured", kBenchHint);
     const Job job = job_;
     const FabricFit* fit = fit_;
-    const auto apply = [job, fit, cast](const StepGraph& graph, const Draw& draw) -> std::optional<StepGraph> {
-      std::optional<StepGraph> halved = dense(graph, job, fit, draw);
-      if (!halved || fit == nullptr) return std::nullopt;
-      bool any = false;
-      for (std::size_t i = 0; i < halved->stages.size(); ++i) {
-        const auto [kind, index] = halved->stages[i].anchor;
-        if (kind != AnchorKind::issue) continue;
-        Exchange& exchange = halved->exchanges[static_cast<std::size_t>(index)];
-        if (exchange.compressed || exchange.bytes == 0 || exchange.operation != "all_reduce") continue;
-        const double elements = static_cast<double>(exchange.bytes) / 4;
-        const auto ns = retimed_ns(exchange, static_cast<double>(exchange.bytes) / 2, *fit, draw);
-        if (!ns) return std::nullopt;
-        exchange.transfer_ns = *ns;
-        exchange.bytes /= 2;
-        exchange.decode_ns =
-            1e6 * cast->decode_ms(elements, 1, draw.level).value_or(cast->own_ms(elements, draw.level));
-        halved->at(i, StepClass::compress) += 1e6 * cast->own_ms(elements, draw.level);
-        any = true;
-      }
-      return any ? halved : std::nullopt;
-    };
-    const auto cap = [job, fit](const StepGraph& graph, const Replayed& today) {
-      // Of a job that compresses: what removing that can save, and then what the dense exchange exposes.
-      const auto plain = job.compresses ? dense(graph, job, fit, Draw{}) : std::nullopt;
-      const double removed = plain ? std::max(0.0, today.step_ns - replay(*plain).step_ns) : 0;
-      return removed + blocked(graph, plain ? replay(*plain) : today);
-    };
     return checked(
-        {"fp16_hook", Judgement::predicted, "ddp_comm_hooks.default_hooks.fp16_compress_hook", "", apply, cap},
+        {"fp16_hook", Judgement::predicted, "ddp_comm_hooks.default_hooks.fp16_compress_hook", "",
+         [job, fit, cast](const StepGraph& graph, const Draw& draw) { return halved(graph, job, fit, *cast, draw); },
+         [job, fit](const StepGraph& graph, const Replayed& today) { return cap_of_halves(job, fit, graph, today); }},
         "the dense all-reduce was not seen, or not measured at these sizes", kSweepHint);
   }
 

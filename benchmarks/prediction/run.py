@@ -96,10 +96,13 @@ def fabric(case):
     """The report of a sweep of the case's network, made once."""
     report = FOLDER / f"fabric-{network(case)}.json"
     if not report.exists():
-        sweep = [DOCTOR, "sweep", "-q", "--no-save", "--backend", "gloo", "--max", "8M", "--json", report, "--max-time", "60s",
+        sweep = [DOCTOR, "sweep", "-q", "--no-save", "--backend", "gloo", "--json", report, "--max-time", "60s",
                  "--op", "all_reduce,all_gather"]
-        # the lab's link lets 256 KB pass at once: messages that are not much larger say nothing of its rate
-        call(case, launched(case, [*sweep, "--min", "1M"]) if "rate" in case else [*sweep, "--ranks", ranks_of(case)])
+        # the lab's link lets 256 KB pass at once: messages that are not much larger say nothing of its rate, small ones
+        # of the start-up
+        slow = ["--min", "1M", "--max", "8M", "--sizes", "1K,4K,16K"]
+        quick = ["--max", "16M", "--ranks", ranks_of(case)]  # of halves up to a sixteenth, which reaches four times further
+        call(case, launched(case, [*sweep, *slow]) if "rate" in case else [*sweep, *quick])
     return report
 
 

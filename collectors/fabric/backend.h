@@ -60,7 +60,7 @@ class FabricBackend {
   virtual Result<void> connect(const FabricPlace& place, RankStore& store) = 0;
   // Version, transport, device, address: facts of the sweep. After connect().
   virtual Facts facts() const = 0;
-  // Buffers for `call`, filled with the pattern that check() knows. What was prepared before is given up.
+  // Buffers for `call`, filled with what timed calls send (Pattern). What was prepared before is given up.
   virtual Result<void> prepare(const FabricCall& call) = 0;
   // Runs the prepared call once and waits for its result.
   virtual Result<FabricTiming> run() = 0;

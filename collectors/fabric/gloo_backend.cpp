@@ -86,7 +86,7 @@ class GlooBackend final : public FabricBackend {
   Error failed(const std::exception& error) const;
   std::size_t bytes_of(std::int64_t elements) const { return static_cast<std::size_t>(elements * size_of(now_.type)); }
   void* result() const;
-  void fill_sent();
+  void fill(const std::vector<std::byte>& sent);
 
   WithoutPipeSignal no_signal_;  // outlives the connections
   FabricPlace place_;
@@ -132,7 +132,7 @@ Result<void> GlooBackend::prepare(const FabricCall& call) {
        {std::pair(&send_, elements_sent(call, place_.ranks)), std::pair(&receive_, received)})
     if (const int error = pages->at_least(bytes_of(elements)); error != 0)
       return Error{"no memory for", subject(), errno_text(error), "a smaller --max", 3};
-  fill_sent();
+  fill(Pattern(now_, place_.rank, place_.ranks).lifelike());
   std::memset(receive_.get(), 0, bytes_of(received));  // pages are there before the first timed call
   try {
     call_ = prepare_gloo_call(gloo_.context, call, {send_.get(), receive_.get()});
@@ -159,15 +159,12 @@ void* GlooBackend::result() const {
   return is_root ? send_.get() : receive_.get();
 }
 
-void GlooBackend::fill_sent() {
-  const std::vector<std::byte> sent = Pattern(now_, place_.rank, place_.ranks).sent();
-  std::memcpy(send_.get(), sent.data(), sent.size());
-}
+void GlooBackend::fill(const std::vector<std::byte>& sent) { std::memcpy(send_.get(), sent.data(), sent.size()); }
 
 Result<std::int64_t> GlooBackend::count_wrong() {
   const std::size_t bytes = bytes_of(elements_received(now_, place_.ranks));
   std::memset(receive_.get(), std::to_integer<int>(Pattern::kGuard), bytes);  // what an earlier call left is no result
-  fill_sent();
+  fill(Pattern(now_, place_.rank, place_.ranks).sent());
   try {
     call_();
   } catch (const std::exception& error) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <random>
 
 namespace gradsync {
 namespace {
@@ -36,6 +37,15 @@ std::uint32_t half_bits(int value) {
   const unsigned fraction = exponent <= 10 ? static_cast<unsigned>(value) << (10 - exponent)
                                            : static_cast<unsigned>(value) >> (exponent - 10);
   return static_cast<unsigned>(exponent + 15) << 10 | (fraction & 0x3ff);
+}
+
+// Sign, exponent and fraction from independent bits.
+std::uint16_t lifelike_half(std::uint64_t random) {
+  constexpr std::uint64_t kHidden = 1 << 10, kMagnitudes = 15, kSubnormal = 10;
+  const std::uint64_t fraction = random & (kHidden - 1), magnitude = (random >> 10) % kMagnitudes;
+  const std::uint64_t bits = magnitude < kSubnormal ? (kHidden + fraction) >> (kSubnormal - magnitude)
+                                                    : (magnitude - kSubnormal + 1) << 10 | fraction;
+  return static_cast<std::uint16_t>(bits | (random >> 30 & 1) << 15);
 }
 
 template <class Element>
@@ -121,6 +131,18 @@ std::vector<std::byte> Pattern::sent() const {
   for (std::int64_t i = 0; i < elements; ++i) {
     const std::uint32_t element = bits(value(rank_, i));  // little-endian hosts: the low bytes come first
     std::memcpy(buffer.data() + static_cast<std::size_t>(i) * size, &element, size);
+  }
+  return buffer;
+}
+
+std::vector<std::byte> Pattern::lifelike() const {
+  if (call_.type != ElementType::float16) return sent();
+  const std::int64_t elements = elements_sent(call_, ranks_);
+  std::mt19937_64 random(static_cast<std::uint64_t>(rank_) + 1);  // a predictor of branches learns simpler sequences
+  std::vector<std::byte> buffer(static_cast<std::size_t>(elements) * sizeof(std::uint16_t));
+  for (std::int64_t i = 0; i < elements; ++i) {
+    const std::uint16_t element = lifelike_half(random());
+    std::memcpy(buffer.data() + static_cast<std::size_t>(i) * sizeof element, &element, sizeof element);
   }
   return buffer;
 }

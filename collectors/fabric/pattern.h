@@ -29,6 +29,10 @@ class Pattern {
   Pattern(const FabricCall& call, int rank, int ranks);
 
   std::vector<std::byte> sent() const;
+  // What a timed call sends in place of it. Halves that a CPU adds one by one take as long as their branches are hard to
+  // foresee: of both signs, from 2^-24 to 2^-9, two thirds of them subnormal, as gradients of a mean are. On an AMD EPYC
+  // 8 to 12 ns an element, against 4 to 5 of zeros. Sums of these round, so they cannot be checked. Of other types sent().
+  std::vector<std::byte> lifelike() const;
   // Elements of `received` that are not what they must be. Bytes behind them are those of `guard`: each that is not
   // kGuard any more belongs to a write past the end, and counts.
   std::int64_t count_wrong(std::span<const std::byte> received, std::span<const std::byte> guard) const;

@@ -1,14 +1,21 @@
 #include "collectors/fabric/sweep_plan.h"
 
 #include <algorithm>
+#include <map>
 #include <random>
 #include <set>
+#include <tuple>
 #include <utility>
 
+#include "src/base/statistics.h"
 #include "src/base/units.h"
 
 namespace gradsync {
 namespace {
+
+using CallKey = std::tuple<FabricOperation, ElementType, std::int64_t>;
+
+CallKey key_of(const FabricCall& call) { return {call.operation, call.type, call.elements}; }
 
 Error refused(std::int64_t bytes, const char* why) {
   return Error{"cannot sweep", std::to_string(bytes) + " bytes", why, "", 2};
@@ -40,6 +47,35 @@ Result<std::vector<FabricCall>> plan_calls(const SweepRequest& request) {
     for (const std::int64_t count : elements) calls.push_back({operation, request.type, count});
   }
   return calls;
+}
+
+std::vector<FabricCall> calls_that_fit(const std::vector<FabricCall>& calls, const std::vector<SweepSample>& made,
+                                       int repeats, double left_us) {
+  constexpr int kCallsOfVisit = 3;  // the timed one and those that warm it up
+  std::map<CallKey, std::vector<double>> times;
+  for (const SweepSample& sample : made)
+    if (!sample.loaded) times[key_of(sample.call)].push_back(sample.us);
+  struct Missing {
+    FabricCall call;
+    double us = 0;  // of one repeat
+    int repeats = 0;
+  };
+  std::vector<Missing> missing;
+  double us = 0;
+  for (const FabricCall& call : calls) {
+    const auto found = times.find(key_of(call));
+    const int left = repeats - (found == times.end() ? 0 : static_cast<int>(found->second.size()));
+    if (found != times.end()) us = *median(found->second);
+    if (left > 0) missing.push_back({call, kCallsOfVisit * us, left});
+  }
+  std::stable_sort(missing.begin(), missing.end(), [](const Missing& a, const Missing& b) { return a.us < b.us; });
+  std::vector<FabricCall> fitting;
+  for (const Missing& one : missing) {
+    left_us -= one.us * one.repeats;
+    if (left_us < 0) break;
+    fitting.push_back(one.call);
+  }
+  return fitting;
 }
 
 std::vector<SweepVisit> plan_visits(const std::vector<FabricCall>& calls, const VisitOrder& order) {

@@ -30,6 +30,11 @@ inline constexpr std::int64_t kMostSweepBytes = std::int64_t{1} << 40;
 // more than 1 TiB.
 Result<std::vector<FabricCall>> plan_calls(const SweepRequest& request);
 
+// Of calls that were not made `repeats` times without a load, those whose missing repeats together fit into `left_us`, the
+// quickest first. One that was not made at all counts as the one before it: calls of one operation ascend.
+std::vector<FabricCall> calls_that_fit(const std::vector<FabricCall>& calls, const std::vector<SweepSample>& made,
+                                       int repeats, double left_us);
+
 std::vector<SweepVisit> plan_visits(const std::vector<FabricCall>& calls, const VisitOrder& order);
 
 }  // namespace gradsync

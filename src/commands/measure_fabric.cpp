@@ -8,7 +8,10 @@
 namespace gradsync {
 namespace {
 
-constexpr int kMoreRounds = 3;  // over what is not decided, before asking again
+constexpr int kMoreRounds = 3;   // over what is not decided, before asking again
+constexpr int kHalvesEvery = 3;  // rounds: a line needs fewer repeats than an answer about cliffs
+// Where the time is too short for all rounds, the last part of it is for the calls that take little.
+constexpr int kReservedShare = 10;
 // The time is looked at between. A load is started and stopped around them, which is not worth it for one visit.
 constexpr std::size_t kVisitsAtOnce = 1, kLoadedVisitsAtOnce = 8;
 
@@ -21,14 +24,20 @@ class Leader {
     const Result<std::vector<FabricCall>> planned = possible_calls();
     if (!planned) return planned.error();
     const std::vector<FabricCall>& calls = *planned;
+    Result<std::vector<FabricCall>> as_halves = half_calls();
+    if (!as_halves) return as_halves.error();
+    halves_ = std::move(*as_halves);
     if (calls.empty())
       return Error{"nothing to sweep with", session_.facts()["backend"],
                    std::string("it has none of these operations for ") + to_string(task_.type), "--type float", 3};
     int rounds = 0;
+    until_ms_ = task_.max_ms - task_.max_ms / kReservedShare;
     while (rounds < task_.repeats && go_on()) {
       tell_progress(rounds + 1, task_.repeats);
-      if (round(calls)) ++rounds;
+      if (round(calls, halves_in(rounds))) ++rounds;
     }
+    until_ms_ = task_.max_ms;
+    complete_what_takes_little(calls);
     decide(rounds);
     if (samples_.empty()) return nothing();
     note_repeats(rounds);
@@ -39,19 +48,37 @@ class Leader {
 
  private:
   std::chrono::milliseconds passed() const { return loop_.clock() - began_; }
-  bool go_on() const { return !swept_.interrupted && !swept_.broken && passed().count() < task_.max_ms; }
+  bool go_on() const { return !swept_.interrupted && !swept_.broken && passed().count() < until_ms_; }
 
   void tell_progress(int round, int rounds) const {
     if (loop_.progress) loop_.progress({round, rounds, passed()});
   }
 
-  Result<std::vector<FabricCall>> possible_calls() {
+  // Where floats need more repeats to tell anything, halves do, too.
+  std::vector<FabricCall> halves_in(int round) const {
+    return round % kHalvesEvery == 0 ? halves_ : std::vector<FabricCall>();
+  }
+
+  SweepRequest request_of(ElementType type, const std::vector<std::int64_t>& sizes) const {
     SweepRequest request;
     request.operations.clear();
-    request.type = task_.type;
+    request.type = type;
     request.ranks = session_.place().ranks;
-    request.min_bytes = request.max_bytes = task_.sizes.front();
-    request.extra_bytes = task_.sizes;
+    request.min_bytes = request.max_bytes = sizes.front();
+    request.extra_bytes = sizes;
+    return request;
+  }
+
+  Result<std::vector<FabricCall>> half_calls() const {
+    if (task_.half_sizes.empty() || !session_.can(FabricOperation::all_reduce, ElementType::float16))
+      return std::vector<FabricCall>();
+    SweepRequest request = request_of(ElementType::float16, task_.half_sizes);
+    request.operations = {FabricOperation::all_reduce};
+    return plan_calls(request);
+  }
+
+  Result<std::vector<FabricCall>> possible_calls() {
+    SweepRequest request = request_of(task_.type, task_.sizes);
     for (const FabricOperation operation : task_.operations)
       if (session_.can(operation, task_.type))
         request.operations.push_back(operation);
@@ -62,12 +89,14 @@ class Leader {
     return plan_calls(request);
   }
 
-  // One repeat of each, idle and beside the load. Whether all were made.
-  bool round(const std::vector<FabricCall>& calls) {
+  // One repeat of each, idle and beside the load; of `idle_only` idle alone. Whether all were made.
+  bool round(const std::vector<FabricCall>& calls, const std::vector<FabricCall>& idle_only = {}) {
     ++round_;
     for (const bool loaded : {false, true}) {
       if (loaded && task_.load.empty()) break;
-      const std::vector<SweepVisit> visits = plan_visits(calls, {1, 1, loaded, task_.seed + round_});
+      std::vector<FabricCall> all = calls;
+      if (!loaded) all.insert(all.end(), idle_only.begin(), idle_only.end());
+      const std::vector<SweepVisit> visits = plan_visits(all, {1, 1, loaded, task_.seed + round_});
       const std::size_t at_once = loaded ? kLoadedVisitsAtOnce : kVisitsAtOnce;
       for (std::size_t at = 0; at < visits.size(); at += at_once) {
         if (!go_on()) return false;
@@ -75,7 +104,7 @@ class Leader {
         visit({first, first + static_cast<std::ptrdiff_t>(std::min(at_once, visits.size() - at))});
       }
     }
-    return go_on() || passed().count() >= task_.max_ms;
+    return go_on() || passed().count() >= until_ms_;
   }
 
   void visit(const std::vector<SweepVisit>& visits) {
@@ -88,6 +117,16 @@ class Leader {
     swept_.interrupted = measured->interrupted && passed().count() < task_.max_ms;  // else its own limit ended it
   }
 
+  // Of small messages, which tell the start-up.
+  void complete_what_takes_little(const std::vector<FabricCall>& calls) {
+    const auto left_us = [this] { return 1e3 * static_cast<double>(task_.max_ms - passed().count()); };
+    std::vector<FabricCall> cheap = calls_that_fit(calls, samples_, task_.repeats, left_us());
+    while (!cheap.empty() && go_on()) {
+      round(cheap);
+      cheap = calls_that_fit(cheap, samples_, task_.repeats, left_us());
+    }
+  }
+
   void decide(int rounds) {
     if (rounds < task_.repeats || !loop_.undecided) return;
     while (go_on()) {
@@ -97,7 +136,7 @@ class Leader {
       if (calls.empty()) return;
       for (int more = 0; more < kMoreRounds && go_on(); ++more) {
         tell_progress(++rounds, 0);
-        round(calls);
+        round(calls, halves_in(rounds));
       }
     }
   }
@@ -124,7 +163,9 @@ class Leader {
   const SweepTask& task_;
   const SweepLoop& loop_;
   std::chrono::milliseconds began_;
+  std::int64_t until_ms_ = 0;
   std::uint64_t round_ = 0;
+  std::vector<FabricCall> halves_;
   std::vector<SweepSample> samples_;
   SweptFabric swept_;
 };

@@ -22,22 +22,29 @@ const std::vector<std::string> kLoadColumns{
     "algorithm",         "device",        "elements",          "ms_p10",     "ms_p50",       "ms_p90", "ranks",
     "decompress_ms_p10", "decompress_ms", "decompress_ms_p90", "wire_bytes", "ratio_percent"};
 
+// all_reduce, all_reduce.half: what a moment of measuring belongs to.
+std::string part_of(const std::string& type, const std::string& operation) {
+  return type == kFloat ? operation : operation + "." + type;
+}
+
 std::string fact_of(const Report& report, std::string_view name) {
   const auto found = report.facts.find(std::string(name));
   return found == report.facts.end() ? "" : found->second;
 }
 
-// Of a profile: what was chosen when it was saved.
+// Of a profile: what was chosen when it was saved. Before there was more than one type nothing but floats was kept.
 std::optional<FabricFit> kept_fit(const Series& series) {
   const SeriesTable rows(series);
   FabricFit fit;
   for (const auto& row : series.rows) {
     const auto from = rows.number(row, "from_bytes"), to = rows.number(row, "to_bytes");
     const auto alpha = rows.number(row, "alpha_us"), slope = rows.number(row, "us_per_mib");
+    const std::string type = rows.text(row, "type");
     if (from && to && alpha && slope)
-      fit.operations[rows.text(row, "operation")].push_back(
+      fit.types[type.empty() ? kFloat : type][rows.text(row, "operation")].push_back(
           {static_cast<std::int64_t>(*from), static_cast<std::int64_t>(*to), *alpha, *slope / kMebibyte});
   }
+  choose_curves(fit);
   return fit.operations.empty() ? std::nullopt : std::optional(fit);
 }
 
@@ -108,7 +115,8 @@ Profile profile_in(const Report& report) {
   if (std::optional<FabricFit> fit = fit_in(report)) {
     fit->backend = profile.backend;
     fit->ranks = profile.ranks;
-    for (const auto& [operation, segments] : fit->operations) at(operation);
+    for (const auto& [type, operations] : fit->types)
+      for (const auto& [operation, segments] : operations) at(part_of(type, operation));
     profile.fabric = std::move(fit);
   }
   if (const auto loads = report.series.find("load_profiles"); loads != report.series.end()) {
@@ -149,10 +157,11 @@ std::string profile_to_json(const Profile& profile) {
     document.facts[std::string(kMeasuredAt) + "." + part] = utc_text(seconds);
   if (profile.fabric) {
     Series& fit = document.series["fabric_fit"] = {"fabric_fit", kFitColumns, {}};
-    for (const auto& [operation, segments] : profile.fabric->operations)
-      for (const FabricSegment& segment : segments)
-        fit.rows.push_back({operation, std::string("float"), std::string(), segment.from_bytes, segment.to_bytes,
-                            segment.alpha_us, segment.beta_us_per_byte * kMebibyte});
+    for (const auto& [type, operations] : profile.fabric->types)
+      for (const auto& [operation, segments] : operations)
+        for (const FabricSegment& segment : segments)
+          fit.rows.push_back({operation, type, std::string(), segment.from_bytes, segment.to_bytes, segment.alpha_us,
+                              segment.beta_us_per_byte * kMebibyte});
   }
   if (!profile.loads.empty()) {
     Series& loads = document.series["load_profiles"] = {"load_profiles", kLoadColumns, {}};

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 
+#include "analyzers/fabric_cost.h"
 #include "src/base/file.h"
 #include "src/base/text.h"
 #include "src/commands/exit_status.h"
@@ -32,7 +33,9 @@ std::uint64_t hash_of(std::string_view text) {
 void carry_over(const Profile& old, Profile& profile) {
   if (old.fabric) {
     if (!profile.fabric) profile.fabric = FabricFit{old.fabric->fingerprint, profile.backend, profile.ranks, {}};
-    profile.fabric->operations.insert(old.fabric->operations.begin(), old.fabric->operations.end());
+    for (const auto& [type, operations] : old.fabric->types)
+      profile.fabric->types[type].insert(operations.begin(), operations.end());
+    choose_curves(*profile.fabric);
   }
   for (const LoadProfile& load : old.loads) {
     const auto same = [&](const LoadProfile& other) {

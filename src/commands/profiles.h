@@ -1,8 +1,8 @@
 // Profiles: what a sweep or a bench measured here, kept for later runs in $XDG_STATE_HOME/gradsync-doctor/profiles, else
 // below ~/.local/state. A profile is a report document (schema/report.schema.json) without findings: run, facts, and the
 // series fabric_fit and load_profiles; so the report of a sweep can be used as one. One file for each set of hosts,
-// interface, backend, ranks and versions: what is measured again there replaces what was measured before, operation by
-// operation.
+// interface, backend, ranks and versions: what is measured again there replaces what was measured before, one operation
+// of one type at a time.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,8 @@ struct Profile {
   std::string backend;             // empty: about loads alone
   int ranks = 0;
   std::map<std::string, std::string> versions;
-  std::map<std::string, std::int64_t> measured_at;  // operation, or "loads" → seconds since 1970
+  // An operation, all_reduce.half of another type than float, or loads → seconds since 1970.
+  std::map<std::string, std::int64_t> measured_at;
   std::optional<FabricFit> fabric;
   std::vector<LoadProfile> loads;
 

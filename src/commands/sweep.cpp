@@ -110,7 +110,9 @@ class SweepCommand final : public Command {
                          "all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, send_recv, or all; several")
               ->delimiter(',')
               ->type_name("OPERATION");
-    app.add_option("--type", words_.type, "elements: float, half or int8")->type_name("TYPE");
+    app.add_option("--type", words_.type,
+                   "elements: float, half or int8; without it float, and some sizes of all_reduce as half")
+        ->type_name("TYPE");
     app.add_option("--min", words_.smallest, "smallest message; sizes double from there")->type_name("BYTES");
     app.add_option("--max", words_.largest, "largest message")->type_name("BYTES");
     app.add_option("--sizes", words_.sizes, "more sizes beside those")->delimiter(',')->type_name("BYTES");

@@ -107,19 +107,42 @@ Result<void> fits_memory(const std::vector<std::int64_t>& sizes, int ranks) {
                "a smaller --max");
 }
 
+bool has_all_reduce(const SweepTask& task) {
+  return std::find(task.operations.begin(), task.operations.end(), FabricOperation::all_reduce) !=
+         task.operations.end();
+}
+
 }  // namespace
+
+std::vector<std::int64_t> sizes_for_halves(const std::vector<std::int64_t>& sizes) {
+  constexpr double kShare = 1.0 / 16;
+  constexpr std::size_t kFewest = 3;
+  constexpr std::int64_t kSmallest = 16 << 10;  // of a shorter one the CPU has learned how each addition branches
+  double all = 0, sum = 0;
+  for (const std::int64_t bytes : sizes) all += static_cast<double>(bytes);
+  std::size_t first_left_out = 0;
+  while (first_left_out < sizes.size() && (sum += static_cast<double>(sizes[first_left_out])) <= kShare * all)
+    ++first_left_out;
+  std::vector<std::int64_t> chosen;
+  for (std::size_t i = first_left_out; i > 0; i -= std::min<std::size_t>(i, 2))
+    if (sizes[i - 1] >= kSmallest) chosen.push_back(sizes[i - 1]);
+  if (chosen.size() < kFewest) return {};
+  std::reverse(chosen.begin(), chosen.end());
+  return chosen;
+}
 
 Result<SweepTask> sweep_task(const SweepWords& words) {
   SweepTask task;
   const Result<std::vector<FabricOperation>> operations = operations_of(words.operations);
   if (!operations) return operations.error();
   task.operations = *operations;
-  const auto type = element_type(words.type);
+  const auto type = words.type.empty() ? ElementType::float32 : element_type(words.type);
   if (!type) return wrong("--type", escape_controls(words.type), "not a type that is swept", "float, half or int8");
   task.type = *type;
   const Result<std::vector<std::int64_t>> sizes = sizes_of(words);
   if (!sizes) return sizes.error();
   task.sizes = *sizes;
+  if (words.type.empty() && has_all_reduce(task)) task.half_sizes = sizes_for_halves(task.sizes);
   if (words.ranks == 1)
     return wrong("--ranks", "1", "with one rank nothing travels: what it measures is a copy in memory", "--ranks 2");
   if (words.ranks < 0) return wrong("--ranks", std::to_string(words.ranks), "not a number of ranks", "--ranks 2");

@@ -21,7 +21,10 @@ struct FabricFit {
   std::string fingerprint;  // hosts, interface, backend, versions
   std::string backend;
   int ranks = 0;
-  std::map<std::string, std::vector<FabricSegment>> operations;  // all_reduce, all_gather, …
+  // all_reduce, all_gather, …: of floats, of another type where those were not measured.
+  std::map<std::string, std::vector<FabricSegment>> operations;
+  // Of each type that was measured, by the word of a sweep (float, half, …): its operations.
+  std::map<std::string, std::map<std::string, std::vector<FabricSegment>>> types{};
 };
 
 struct LoadTimes {

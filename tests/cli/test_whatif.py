@@ -24,10 +24,12 @@ class TestCase(doctor.TestCase):
             archive.extractall(self.folder)
         return next(path.parent for path in self.folder.rglob("recording.json"))
 
-    def fabric(self, gbytes_per_s, start_us=150.0):
-        """A profile of two Gloo ranks whose collectives cost start_us and their bytes."""
-        rows = [[operation, "float", "", 1024, 1 << 28, start_us, (1 << 20) / (gbytes_per_s * 1e3)]
-                for operation in ("all_reduce", "all_gather")]
+    def fabric(self, gbytes_per_s, start_us=150.0, half_gbytes_per_s=None):
+        """A profile of two Gloo ranks whose collectives cost start_us and their bytes; of halves, where it has them, too."""
+        curves = [("all_reduce", "float", gbytes_per_s), ("all_gather", "float", gbytes_per_s)]
+        if half_gbytes_per_s is not None:
+            curves.append(("all_reduce", "half", half_gbytes_per_s))
+        rows = [[operation, kind, "", 1024, 1 << 28, start_us, (1 << 20) / (speed * 1e3)] for operation, kind, speed in curves]
         columns = ["operation", "type", "load", "from_bytes", "to_bytes", "alpha_us", "us_per_mib"]
         return self.profile(f"fabric-{gbytes_per_s}.json", "fabric_fit", columns, rows)
 
@@ -94,6 +96,20 @@ class Predictions(TestCase):
             self.assertLessEqual(row["p05"], row["p50"])
             self.assertLessEqual(row["p50"], row["p95"])
             self.assertLess(row["p95"], step)
+
+    def test_half_precision_by_the_curve_of_halves(self):
+        """A CPU adds halves slower than loopback sends them: floats do not tell the price."""
+        recording = self.recording("ddp_topk")
+        row_of = lambda report: next(row for row in rows_of(report, "whatif") if row["remedy"] == "fp16_hook")
+        unknown, text = self.whatif(recording, "--fabric", self.fabric(1.5), "--loads", self.loads())
+        self.assertEqual("could not judge", row_of(unknown)["kind"])
+        self.assertIn("gradsync-doctor sweep --ranks 2 --op all_reduce --type half", " ".join(text.split()))
+        saved = []
+        for speed in (0.18, 1.5):
+            report, _ = self.whatif(recording, "--fabric", self.fabric(1.5, half_gbytes_per_s=speed), "--loads", self.loads())
+            self.assertEqual("predicted", row_of(report)["kind"])
+            saved.append(self.saved(report, "fp16_hook"))
+        self.assertLess(saved[0], saved[1])
 
     def test_without_a_fabric_there_are_bounds_and_hints(self):
         report, text = self.whatif(self.recording("ddp_topk"))

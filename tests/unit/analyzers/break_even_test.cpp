@@ -37,6 +37,23 @@ FabricFit ring(int ranks) {
 
 }  // namespace
 
+TEST_CASE("against half precision by its own curve, where there is one") {
+  FabricFit fit = ring(8);
+  const std::vector<LoadProfile> loads{{"topk_select", "cuda", 1 << 24, 0, 0.1 + 1.6777216, 0}};
+  const auto ranks = [&](std::size_t row) {
+    const Conclusions found = table_of(fit, loads);
+    const SeriesTable table(found.series.at("break_even"));
+    return table.number(table.rows()[row], "max_ranks");
+  };
+  const auto against_floats = ranks(0), against_halves = ranks(1);
+  REQUIRE(against_halves);
+  fit.types["half"]["all_reduce"] = fit.operations["all_reduce"];
+  CHECK(ranks(1) == against_halves);
+  fit.types["half"]["all_reduce"][0].beta_us_per_byte *= 2;  // halves take as long as floats
+  CHECK(ranks(0) == against_floats);
+  CHECK(*ranks(1) > *against_halves);
+}
+
 TEST_CASE("two nodes of eight GPUs, 5 µs a hop, 11 GB/s") {
   const Links here = links(5, 11);
   CHECK(ms(ring_all_reduce_us(here, 4 * kElements, 16)) == doctest::Approx(17.58).epsilon(1e-3));

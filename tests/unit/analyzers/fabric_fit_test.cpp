@@ -129,6 +129,44 @@ TEST_CASE("samples beside a load are a curve of their own and speak for nothing 
   CHECK(*found.metrics.value("fabric.all_reduce.alpha_us", "all") == doctest::Approx(40).epsilon(0.05));
 }
 
+TEST_CASE("halves beside floats: a curve of their own to price by, and nothing else is said of the fabric") {
+  const auto slower = [](double bytes) { return 40 + bytes * 5e-3; };
+  const test::SweepShape few{.first_bytes = 4096, .sizes = 5, .repeats = 4, .noise = 0.01, .type = "half"};
+  const Inputs floats = test::live_sweep("all_reduce", startup_and_bytes, {.noise = 0.01});
+  Inputs both = floats;
+  test::add_live(both, "all_reduce", slower, few);
+  const Conclusions found = conclude(both);
+  const FabricFit fit = *fabric_fit_of(found.series);
+  CHECK(*cost_us(fit, "all_reduce", 65536) == doctest::Approx(startup_and_bytes(65536)).epsilon(0.03));
+  CHECK(fabric_cost_of(fit, kHalf, "all_reduce", 65536)->us == doctest::Approx(slower(65536)).epsilon(0.03));
+  CHECK_FALSE(fabric_cost_of(fit, kHalf, "all_reduce", 1 << 20));  // four times beyond 64 KiB
+  CHECK_FALSE(fabric_cost_of(fit, kHalf, "all_gather", 65536));
+  CHECK(*cost_us(preferring(fit, kHalf), "all_reduce", 65536) == doctest::Approx(slower(65536)).epsilon(0.03));
+  CHECK(*cost_us(preferring(fit, "int8"), "all_reduce", 65536) == *cost_us(fit, "all_reduce", 65536));
+  const Conclusions without = conclude(floats);
+  for (const char* metric : {"alpha_us", "half_size_bytes", "bandwidth_gbytes_per_s"})
+    CHECK(found.metrics.value(std::string("fabric.all_reduce.") + metric, "all") ==
+          without.metrics.value(std::string("fabric.all_reduce.") + metric, "all"));
+
+  Inputs halves;
+  test::add_live(halves, "all_reduce", slower, few);  // without floats they stand for the operation
+  CHECK(*cost_us(*fabric_fit_of(conclude(halves).series), "all_reduce", 65536) ==
+        doctest::Approx(slower(65536)).epsilon(0.03));
+  CHECK(conclude(halves).metrics.find("fabric.all_reduce.bandwidth_gbytes_per_s", "all") != nullptr);
+}
+
+TEST_CASE("types of a log have other words; floats of any source stand before them") {
+  Series rows{
+      "fabric_fit",
+      {"operation", "type", "load", "from_bytes", "to_bytes", "alpha_us", "us_per_mib", "mape_percent", "source"},
+      {{"all_reduce", "float16", "", std::int64_t{1024}, std::int64_t{4096}, 9.0, 0.0, 2.0, "a.log"},
+       {"all_reduce", "float32", "", std::int64_t{1024}, std::int64_t{4096}, 40.0, 0.0, 2.0, "b.log"}}};
+  const FabricFit fit = *fabric_fit_of({{"fabric_fit", rows}});
+  CHECK(cost_us(fit, "all_reduce", 2048) == 40);
+  CHECK(fabric_cost_of(fit, kFloat, "all_reduce", 2048)->us == 40);
+  CHECK(fabric_cost_of(fit, kHalf, "all_reduce", 2048)->us == 9);
+}
+
 TEST_CASE("a fit that is far off is shown and used for nothing") {
   int i = 0;
   const Conclusions found =

@@ -20,8 +20,8 @@ void add_live(Inputs& inputs, const std::string& operation, const Microseconds& 
     for (int repeat = 0; repeat < shape.repeats; ++repeat) {
       double time = us(static_cast<double>(bytes)) * std::exp(normal(random));
       if (uniform(random) < shape.outlier_share) time *= 1 + 3 * uniform(random);
-      samples.rows.push_back({bytes, std::int64_t{repeat}, time, std::string("float"), bytes / 4, 0.0, std::nan(""),
-                              std::int64_t{0}, shape.load});
+      samples.rows.push_back(
+          {bytes, std::int64_t{repeat}, time, shape.type, bytes / 4, 0.0, std::nan(""), std::int64_t{0}, shape.load});
     }
 }
 

@@ -16,6 +16,7 @@ struct SweepShape {
   double outlier_share = 0;  // calls that take up to four times as long
   std::uint64_t seed = 1;
   std::string load{};
+  std::string type{"float"};
 };
 
 using Microseconds = std::function<double(double bytes)>;

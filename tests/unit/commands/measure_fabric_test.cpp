@@ -17,7 +17,9 @@ class ScriptedSession final : public SweepSession {
  public:
   const FabricPlace& place() const override { return place_; }
   Facts facts() const override { return {{"backend", "scripted"}}; }
-  bool can(FabricOperation operation, ElementType) const override { return operation != FabricOperation::all_to_all; }
+  bool can(FabricOperation operation, ElementType type) const override {
+    return operation != FabricOperation::all_to_all && (has_halves || type != ElementType::float16);
+  }
   Result<void> follow() override { return {}; }
   void end() override { ++ended; }
 
@@ -30,11 +32,14 @@ class ScriptedSession final : public SweepSession {
         break;
       }
       ++calls;
+      const auto bytes = static_cast<double>(visit.call.elements * size_of(visit.call.type));
+      if (bytes >= slow_from_bytes) calls += 9;
       order.push_back(visit.call.elements);
+      if (visit.call.type == ElementType::float16) ++halves[{visit.call.elements, visit.loaded}];
       SweepSample sample;
       sample.call = visit.call;
       sample.loaded = visit.loaded;
-      sample.us = 10 + static_cast<double>(visit.call.elements * size_of(visit.call.type)) / 1024;
+      sample.us = bytes >= slow_from_bytes ? 10e6 : 10 + bytes / 1024;
       sample.graph_us = sample.wrong = std::nan("");
       measured.samples.push_back(sample);
       loaded += visit.loaded ? 1 : 0;
@@ -48,6 +53,9 @@ class ScriptedSession final : public SweepSession {
 
   int calls = 0, loaded = 0, ended = 0, fails_at = -1, stops_at = -1;
   std::vector<std::int64_t> order;
+  std::map<std::pair<std::int64_t, bool>, int> halves;  // elements, loaded: calls
+  bool has_halves = true;
+  double slow_from_bytes = INFINITY;  // here a call takes ten seconds
 
  private:
   FabricPlace place_{.rank = 0, .ranks = 2};
@@ -125,6 +133,37 @@ TEST_CASE("the time ends the rounds, and the report says how many there were") {
   };
   REQUIRE(measure_fabric(undecided_for_ever, longer, {everything, undecided_for_ever.clock(), {}}));
   CHECK(undecided_for_ever.calls == 60);
+}
+
+TEST_CASE("where the time is too short for the large messages, the small ones are completed in the last tenth of it") {
+  ScriptedSession session;
+  session.slow_from_bytes = 4096;
+  SweepTask slow = task();
+  slow.max_ms = 200'000;  // a round takes 22 s, so eight and a part until 180 s
+  const Result<SweptFabric> swept = measure_fabric(session, slow, {{}, session.clock(), {}});
+  REQUIRE(swept);
+  const auto repeats = repeats_of(*swept);
+  CHECK(repeats.at(1024) == 10);
+  CHECK(repeats.at(2048) == 10);
+  CHECK(repeats.at(4096) < 10);
+  CHECK(repeats.at(8192) < 10);
+  CHECK(session.calls < 200);
+  CHECK(swept->coverage.at(0).reason.find(" of 10 rounds over all sizes are complete") != std::string::npos);
+}
+
+TEST_CASE("halves beside floats: in every third round, never beside a load, and not where the backend has none") {
+  ScriptedSession session;
+  SweepTask both = task();
+  both.half_sizes = {1024, 4096};
+  both.load = "busy";
+  const Result<SweptFabric> swept = measure_fabric(session, both, {{}, session.clock(), {}});
+  REQUIRE(swept);
+  CHECK(session.halves == std::map<std::pair<std::int64_t, bool>, int>{{{512, false}, 4}, {{2048, false}, 4}});
+  CHECK(swept->coverage.empty());
+  ScriptedSession without;
+  without.has_halves = false;
+  REQUIRE(measure_fabric(without, both, {{}, without.clock(), {}}));
+  CHECK(without.halves.empty());
 }
 
 TEST_CASE("stopped by the user, or left by a rank: what was measured is there") {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "analyzers/fabric_cost.h"
 #include "src/commands/profile_choice.h"
 #include "src/commands/recording_parts.h"
 #include "src/report/json.h"
@@ -28,8 +29,9 @@ Profile two_ranks(std::int64_t measured_at = kNoon) {
   profile.ranks = 2;
   profile.versions = {{"gloo", "0.5"}};
   profile.measured_at = {{"all_reduce", measured_at}};
-  profile.fabric =
-      FabricFit{"", "gloo", 2, {{"all_reduce", {{1024, 65536, 38.25, 0.0005}, {131072, 1 << 26, 70, 0.00025}}}}};
+  profile.fabric = FabricFit{"", "gloo", 2, {}};
+  profile.fabric->types["float"] = {{"all_reduce", {{1024, 65536, 38.25, 0.0005}, {131072, 1 << 26, 70, 0.00025}}}};
+  choose_curves(*profile.fabric);
   return profile;
 }
 
@@ -97,8 +99,42 @@ TEST_CASE("the report of a sweep is a profile: of floats, without load, where th
   CHECK(segments[0].alpha_us == 40);
   CHECK(segments[0].beta_us_per_byte == doctest::Approx(0.001));
   CHECK_FALSE(profile->fabric->operations.contains("broadcast"));
+  CHECK(profile->fabric->types.at("int8").at("all_reduce")[0].alpha_us == 9);
+  CHECK(profile->measured_at.at("all_reduce.int8") == kNoon);
   CHECK(profile->measured_at.at("all_reduce") == kNoon);
   CHECK_FALSE(profile_of(Report{}));
+}
+
+TEST_CASE("each type has curves of its own: a sweep of halves leaves those of floats as they are") {
+  const StateHome state;
+  REQUIRE(save_profile(two_ranks()));
+  Profile halves = two_ranks(kNoon + 60);
+  const std::vector<FabricSegment> slow{{1024, 65536, 40, 0.005}};
+  halves.fabric->types = {{"half", {{"all_reduce", slow}}}};
+  choose_curves(*halves.fabric);
+  CHECK(halves.fabric->operations.at("all_reduce")[0].alpha_us == 40);  // alone they stand for it
+  halves.measured_at = {{"all_reduce.half", kNoon + 60}};
+  REQUIRE(save_profile(halves));
+
+  const std::optional<Profile> found = find_profile({});
+  REQUIRE(found);
+  CHECK(found->fabric->operations.at("all_reduce")[0].alpha_us == 38.25);
+  CHECK(found->fabric->types.at("half").at("all_reduce")[0].alpha_us == 40);
+  CHECK(found->measured_at ==
+        std::map<std::string, std::int64_t>{{"all_reduce", kNoon}, {"all_reduce.half", kNoon + 60}});
+}
+
+TEST_CASE("a profile from before there were types is one of floats") {
+  Report old;
+  old.command = "profile";
+  old.series["fabric_fit"] = {"fabric_fit",
+                              {"operation", "from_bytes", "to_bytes", "alpha_us", "us_per_mib"},
+                              {{"all_reduce", std::int64_t{1024}, std::int64_t{4096}, 40.0, 1048.576}}};
+  const Result<Profile> read = profile_from_json(report_to_json(old), "old.json");
+  REQUIRE(read);
+  CHECK(read->fabric->operations.at("all_reduce")[0].alpha_us == 40);
+  CHECK(read->fabric->types.at("float").at("all_reduce")[0].to_bytes == 4096);
+  CHECK(read->fabric->types.size() == 1);
 }
 
 TEST_CASE("what does not fit is named") {
@@ -125,7 +161,7 @@ TEST_CASE("the newest that fits is found; an operation that is not measured agai
   const StateHome state;
   CHECK_FALSE(find_profile({}));
   Profile old = two_ranks(kNoon - 1000);
-  old.fabric->operations["broadcast"] = {{1024, 2048, 1, 1}};
+  old.fabric->types["float"]["broadcast"] = {{1024, 2048, 1, 1}};
   old.measured_at["broadcast"] = kNoon - 1000;
   REQUIRE(save_profile(old));
   Profile other = two_ranks(kNoon + 1000);

@@ -16,6 +16,25 @@ TEST_CASE("the default: 1 KiB to 64 MiB, doubled") {
   CHECK(task->max_ms == 40'000);
 }
 
+TEST_CASE("halves beside floats: of all_reduce, unless a type is asked for, at sizes that cost little") {
+  constexpr std::int64_t kKi = 1024;
+  CHECK(sweep_task({})->half_sizes == std::vector<std::int64_t>{16 * kKi, 64 * kKi, 256 * kKi, 1024 * kKi, 4096 * kKi});
+  SweepWords words;
+  words.operations = {"all_gather"};
+  CHECK(sweep_task(words)->half_sizes.empty());
+  words.operations = {"all_gather", "all_reduce"};
+  CHECK(sweep_task(words)->half_sizes.size() == 5);
+  for (const char* type : {"float", "half", "int8"}) {
+    words.type = type;
+    CHECK(sweep_task(words)->half_sizes.empty());
+  }
+  constexpr std::int64_t kLargest = 1 << 30;
+  CHECK(sizes_for_halves({16 * kKi, 17 * kKi, 18 * kKi, 19 * kKi, kLargest}).empty());  // two are no line
+  CHECK(sizes_for_halves({kKi, 16 * kKi, 17 * kKi, 18 * kKi, 19 * kKi, 20 * kKi, kLargest}) ==
+        std::vector<std::int64_t>{16 * kKi, 18 * kKi, 20 * kKi});
+  CHECK(sizes_for_halves({}).empty());
+}
+
 TEST_CASE("words of the command line") {
   SweepWords words;
   words.operations = {"all-gather", "broadcast", "all_gather"};

@@ -150,6 +150,28 @@ TEST_CASE("pattern: blocks of other ranks, stale buffers and doubled sums are se
   CHECK(Pattern(reduce, 0, 3).count_wrong(Bytes(300, std::byte{0xa5}), {}) == 300);
 }
 
+TEST_CASE(
+    "pattern: timed halves are of both signs, small and finite, and other on each rank; other types as checked ones") {
+  const FabricCall call{FabricOperation::all_reduce, ElementType::float16, 30000};
+  const Bytes sent = Pattern(call, 0, 2).lifelike();
+  REQUIRE(sent.size() == 60000);
+  std::map<unsigned, int> exponents;
+  int negative = 0;
+  for (std::size_t i = 0; i < sent.size(); i += 2) {
+    std::uint16_t half = 0;
+    std::memcpy(&half, sent.data() + i, sizeof half);
+    CHECK_MESSAGE((half & 0x7fff) != 0, "no zeros");
+    ++exponents[half >> 10 & 0x1f];
+    negative += half >> 15;
+  }
+  CHECK(negative == doctest::Approx(15000).epsilon(0.03));
+  CHECK(exponents.at(0) == doctest::Approx(20000).epsilon(0.03));  // subnormal
+  CHECK(exponents.rbegin()->first == 5);                           // far below infinity
+  CHECK(sent != Pattern(call, 1, 2).lifelike());
+  const FabricCall floats{FabricOperation::all_reduce, ElementType::float32, 1000};
+  CHECK(Pattern(floats, 0, 2).lifelike() == Pattern(floats, 0, 2).sent());
+}
+
 TEST_CASE("pattern: elements of one rank's buffers") {
   const auto both = [](FabricOperation operation) {
     const FabricCall call{operation, ElementType::int8, 12};

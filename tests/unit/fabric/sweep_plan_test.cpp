@@ -46,6 +46,29 @@ TEST_CASE("sizes that are none are refused") {
   CHECK(refusal(kMostSweepBytes, kMostSweepBytes) == "accepted");
 }
 
+TEST_CASE("what takes little is completed: the quickest calls whose missing repeats fit into the time") {
+  const auto call = [](std::int64_t elements) {
+    return FabricCall{FabricOperation::all_reduce, ElementType::float32, elements};
+  };
+  const auto sample = [&](std::int64_t elements, double us, bool loaded = false) {
+    return SweepSample{call(elements), 0, us, 0, 0, 0, loaded};
+  };
+  const std::vector<FabricCall> calls{call(1), call(2), call(3), call(4), call(5)};
+  // 1: complete. 2: two missing of 10 us each, with what warms them up 60. 3: never made, so 3 of 10: 90. 4: 3000. 5: more.
+  const std::vector<SweepSample> made{sample(1, 10),       sample(1, 10),  sample(1, 10),  sample(2, 10),
+                                      sample(2, 10, true), sample(4, 500), sample(5, 2000)};
+  const auto elements = [&](double left_us) {
+    std::vector<std::int64_t> fitting;
+    for (const FabricCall& one : calls_that_fit(calls, made, 3, left_us)) fitting.push_back(one.elements);
+    return fitting;
+  };
+  CHECK(elements(59).empty());
+  CHECK(elements(149) == std::vector<std::int64_t>{2});
+  CHECK(elements(150) == std::vector<std::int64_t>{2, 3});
+  CHECK(elements(3150) == std::vector<std::int64_t>{2, 3, 4});
+  CHECK(calls_that_fit(calls, made, 1, 1e9).size() == 1);
+}
+
 TEST_CASE("every round visits every call once, in another order, and repeats add up") {
   const auto calls = plan_calls({});
   REQUIRE(calls);

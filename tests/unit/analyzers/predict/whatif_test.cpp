@@ -7,6 +7,7 @@
 #include "analyzers/predict/draws.h"
 #include "analyzers/predict/edits.h"
 #include "analyzers/predict/graph_rows.h"
+#include "analyzers/predict/half_precision.h"
 #include "analyzers/predict/trace_graph.h"
 #include "src/model/series_table.h"
 #include "tests/unit/analyzers/run_analyzers.h"
@@ -130,8 +131,6 @@ TEST_CASE("reference loads: a faster selection, and half precision") {
                   {"cast16", "cpu", 1'000'000, 0.5, 0.5, 0.5, LoadTimes{0.25, 0.25, 0.25}, 1}};
   const Conclusions found = analyze(topk_hook(0) + topk_hook(1), inputs);
   CHECK(saved(found, "histogram_topk")->value == doctest::Approx(8).epsilon(0.05));  // twice 5 ms become twice 1 ms
-  // A million halves take a CPU 11 ms to add, the fabric 2 ms to send: what it gains is not known.
-  CHECK(kind_of(found, "fp16_hook") == "could not judge");
   // Where sending takes longer: 50 + 2 × 0.5 of casting, 14 ms of transfer, 0.25 of widening, instead of 70.
   inputs.fabric = on_fabric(7).fabric;
   const Conclusions slower = analyze(topk_hook(0) + topk_hook(1), inputs);
@@ -139,6 +138,47 @@ TEST_CASE("reference loads: a faster selection, and half precision") {
   const auto plan = rows_of(found.series.at("bucket_plan"));
   REQUIRE(plan.size() == 2);
   CHECK(plan[0].number("bytes") == 4'000'000);
+}
+
+TEST_CASE(
+    "half precision on a CPU: by the curve of halves, by that of floats only where sending takes longer than adding") {
+  Inputs inputs = on_fabric();  // 2 ms to send a million halves, which a CPU takes 11 ms to add
+  inputs.loads = {{"cast16", "cpu", 1'000'000, 0.5, 0.5, 0.5, LoadTimes{0.25, 0.25, 0.25}, 1}};
+  const auto row_of = [](const Conclusions& found) {
+    for (const SeriesRow& row : rows_of(found.series.at("whatif")))
+      if (row.text("remedy") == "fp16_hook") return std::pair{row.text("needs"), row.text("hint")};
+    return std::pair<std::string, std::string>();
+  };
+  const auto methods = [](const Conclusions& found) {
+    std::string all;
+    for (const SeriesRow& row : rows_of(found.series.at("bucket_plan"))) all += row.text("method") + " ";
+    return all;
+  };
+  const Conclusions unknown = analyze(topk_hook(0) + topk_hook(1), inputs);
+  CHECK(kind_of(unknown, "fp16_hook") == "could not judge");
+  CHECK(row_of(unknown).first.find("was not measured") != std::string::npos);
+  CHECK(row_of(unknown).second == "gradsync-doctor sweep --ranks 2 --op all_reduce --type half");
+  CHECK(methods(unknown).find("fp16") == std::string::npos);
+
+  // Without compression the last bucket is full at 50 ms; with 0.5 of casting for each bucket, 12 of adding and sending and
+  // 0.25 of widening the wait ends at 63.25 in place of 70. The plan weighs it alike.
+  inputs.fabric->types["half"]["all_reduce"] = {{1024, 1 << 26, 0, 6e-3}};
+  const Conclusions slow = analyze(topk_hook(0) + topk_hook(1), inputs);
+  REQUIRE(kind_of(slow, "fp16_hook") == "predicted");
+  CHECK(saved(slow, "fp16_hook")->value == doctest::Approx(70 - 63.25).epsilon(0.15));
+  CHECK(methods(slow).find("fp16") == std::string::npos);
+  inputs.fabric->types["half"]["all_reduce"] = {{1024, 1 << 26, 0, 0.1e-3}};
+  const Conclusions fast = analyze(topk_hook(0) + topk_hook(1), inputs);
+  CHECK(saved(fast, "fp16_hook")->value > saved(slow, "fp16_hook")->value + 8);
+  CHECK(methods(fast).find("fp16") != std::string::npos);
+
+  // A curve that ends at 16 KiB says nothing of two million bytes.
+  inputs.fabric->types["half"]["all_reduce"] = {{1024, 16384, 0, 0.1e-3}};
+  CHECK(kind_of(analyze(topk_hook(0) + topk_hook(1), inputs), "fp16_hook") == "could not judge");
+  // A device adds as fast as it sends.
+  CHECK(half_cost(*on_fabric().fabric, "all_reduce", 2e6, true)->us == doctest::Approx(2000));
+  CHECK_FALSE(half_cost(*on_fabric().fabric, "all_reduce", 2e6, false));
+  CHECK(half_cost(*on_fabric().fabric, "all_gather", 2e6, false)->us == doctest::Approx(2000));  // nothing is added
 }
 
 TEST_CASE("remedies for several hosts: bounds, and a server for them all") {
