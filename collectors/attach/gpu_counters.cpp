@@ -22,7 +22,7 @@ constexpr const char* kWhat =
     "the "
     "first bucket of steps 25 to 27, one pass, never of NCCL's kernels";
 
-bool is_metric(const std::string& name) {
+bool is_metric(std::string_view name) {
   const bool plain = std::all_of(name.begin(), name.end(), [](unsigned char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
   });
@@ -42,7 +42,7 @@ std::string value_of(const std::filesystem::path& file, const std::string& key) 
 
 class GpuCountersAttach final : public Collector {
  public:
-  std::string name() const override { return "GPU counters"; }
+  std::string name() const override { return kCounterCollector; }
 
   std::vector<Coverage> probe(const CollectorContext& context) const override {
     Coverage coverage{name(), "", CoverageState::collected, "", "", 0};
@@ -84,13 +84,17 @@ class GpuCountersAttach final : public Collector {
 
 std::string default_counters() { return join({kDefault.begin(), kDefault.end()}, ","); }
 
-Result<std::string> counter_names(const std::vector<std::string>& names) {
+Result<std::string> counter_names(const std::string& names) {
   if (names.empty()) return default_counters();
-  for (const std::string& name : names)
+  for (std::size_t begin = 0; begin <= names.size();) {
+    const std::size_t end = std::min(names.find(',', begin), names.size());
+    const std::string name = names.substr(begin, end - begin);
     if (!is_metric(name))
       return Error{"--counters", name, "no metric of CUPTI: those are named like dram__bytes.sum",
                    "names separated by commas, and -- before the job"};
-  return join(names, ",");
+    begin = end + 1;
+  }
+  return names;
 }
 
 CounterPermission counter_permission(const std::filesystem::path& root) {

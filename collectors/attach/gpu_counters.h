@@ -3,7 +3,6 @@
 
 #include <filesystem>
 #include <string>
-#include <vector>
 
 #include "src/base/result.h"
 
@@ -14,8 +13,8 @@ namespace gradsync {
 // cache. Separated by commas. The hit rate of the L2 cache needs two passes on all of them.
 std::string default_counters();
 
-// The list as CUPTI takes it: separated by commas, each "<unit>__<counter>.<rollup>…"; empty: the default.
-Result<std::string> counter_names(const std::vector<std::string>& names);
+// The list as it is given when each of its names is one of CUPTI's, "<unit>__<counter>.<rollup>…"; empty: the default.
+Result<std::string> counter_names(const std::string& names);
 
 enum class CounterPermission { everybody, administrator_only, unknown };
 
@@ -25,6 +24,7 @@ CounterPermission counter_permission(const std::filesystem::path& root);
 // Whether this process is administrator enough for the driver: CAP_SYS_ADMIN among its effective capabilities.
 bool may_administrate(const std::filesystem::path& root);
 
+inline constexpr const char* kCounterCollector = "GPU counters (CUPTI)";
 inline constexpr const char* kCounterPermissionHint =
     "run as root or with CAP_SYS_ADMIN (docker run --cap-add SYS_ADMIN), or let everybody read counters: options "
     "nvidia "

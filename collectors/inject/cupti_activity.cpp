@@ -149,7 +149,7 @@ void before_counters(uint32_t step) {
 uint32_t marks(Stage before, uint32_t step) {
   const bool open_in_it = before == Stage::open || spool::load_acquire(&g_collector.stage) == Stage::open;
   return (g_collector.plan.watch == Watch::windows && open_in_it ? spool::kStepDeep : 0) |
-         (g_collector.counters && counts(step) ? spool::kStepCounted : 0);
+         (g_collector.counters && counts(step) ? spool::kStepCounters : 0);
 }
 
 uint32_t at_step(uint32_t step) {

@@ -268,7 +268,9 @@ void finish_steps() {
   if (!turn.taken() || !is_on(g_counters.stage)) return;
   if (g_counters.open) give_up_range();
   turn_off(g_counters.given_up > 0 ? "unavailable: a collective began on another thread each time"
-           : g_counters.busy > 0   ? "unavailable: a call of NCCL was under way each time a bucket began"
+           : spool::load_relaxed(&g_collective_guard.seen) == 0
+               ? "unavailable: no call of NCCL could be seen, so its kernels could not be told apart"
+           : g_counters.busy > 0 ? "unavailable: a call of NCCL was under way each time a bucket began"
            : g_counters.stage == Stage::chosen
                ? "unavailable: no kernel was launched before the first collective of a bucket"
                : "unavailable: no bucket of a communication hook began on a GPU in the steps that are counted");
@@ -293,8 +295,6 @@ void prepare_counters(uint32_t step, const Library* library, const char* why) {
       return refuse("this CUPTI has no range profiler: it comes with CUDA 12.6");
     spool::store_release(&g_counters.stage, Stage::ready);
     arm();
-  } else if (step == kCountedFrom && spool::load_relaxed(&g_collective_guard.seen) == 0) {
-    refuse("no call of NCCL could be seen in the step before, so its kernels could not be told apart");
   }
 }
 
@@ -302,6 +302,7 @@ void begin_counting() {
   const uint32_t step = gsd_current_step();
   if (!is_ours() || step == spool::kNoStep || !counts(step) || !is_on(spool::load_acquire(&g_counters.stage))) return;
   if (g_counters.counted_step_plus_one == step + 1) return;
+  if (spool::load_relaxed(&g_collective_guard.seen) == 0) return;  // so far NCCL's calls pass by unseen
   const Turn turn(g_counters.turn);
   if (!turn.taken() || g_counters.open) return;
   g_counters.counted_step_plus_one = step + 1;

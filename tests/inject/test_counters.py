@@ -38,7 +38,7 @@ class Counters(Case):
 
     def marked(self, spool):
         steps = [event for event in spool.events if event.kind == "step"]
-        return [number for number, step in enumerate(steps) if step.attributes.get("counted")]
+        return [number for number, step in enumerate(steps) if step.attributes.get("counters")]
 
 
 class WhatIsCounted(Counters):

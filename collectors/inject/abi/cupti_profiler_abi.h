@@ -176,13 +176,13 @@ struct RangeDataInfo {
 
 // What `size` has to say.
 template <typename Parameters>
-constexpr size_t kTold = sizeof(Parameters);
+inline constexpr size_t kTold = sizeof(Parameters);
 template <>
-constexpr size_t kTold<DeviceSupported> = offsetof(DeviceSupported, api) + sizeof(int32_t);
+inline constexpr size_t kTold<DeviceSupported> = offsetof(DeviceSupported, api) + sizeof(int32_t);
 template <>
-constexpr size_t kTold<RangeConfig> = offsetof(RangeConfig, nesting_level) + sizeof(uint16_t);
+inline constexpr size_t kTold<RangeConfig> = offsetof(RangeConfig, nesting_level) + sizeof(uint16_t);
 template <>
-constexpr size_t kTold<RangeStop> = offsetof(RangeStop, all_passes) + sizeof(uint8_t);
+inline constexpr size_t kTold<RangeStop> = offsetof(RangeStop, all_passes) + sizeof(uint8_t);
 
 template <typename Parameters>
 Parameters told() {
