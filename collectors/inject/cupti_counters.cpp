@@ -169,11 +169,11 @@ bool choose(void* context) {
 
 // --- results ---
 
-// Thousandths; attributes are integers. What is no number, or too large, is left out.
+// Thousandths, rounded down; attributes are integers. What is no number, or too large, is left out.
 bool thousandths(double value, int64_t& whole) {
   constexpr double kMost = 9e15;
   if (!(value >= 0 && value < kMost)) return false;
-  whole = static_cast<int64_t>(value * 1000 + 0.5);
+  whole = static_cast<int64_t>(value * 1000);
   return true;
 }
 

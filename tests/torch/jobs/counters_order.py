@@ -30,14 +30,14 @@ def hook(state, bucket):
     return future
 
 
-model = DistributedDataParallel(torch.nn.Sequential(torch.nn.Linear(400, 400), torch.nn.Linear(400, 400)),
-                                bucket_cap_mb=0.5)
+WIDTH = 700   # a layer is larger than DDP's smallest bucket, 1 MiB
+model = DistributedDataParallel(torch.nn.Sequential(*(torch.nn.Linear(WIDTH, WIDTH) for _ in range(3))), bucket_cap_mb=1)
 model.register_comm_hook(None, hook)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 for _ in range(4):
     del said[:]
     optimizer.zero_grad()
-    model(torch.ones(2, 400)).sum().backward()
+    model(torch.ones(2, WIDTH)).sum().backward()
     optimizer.step()
 print("; ".join(said))
 dist.destroy_process_group()
