@@ -185,6 +185,7 @@ class RunCommand final : public Command {
     if (steps_option_->count() > 0)
       return wrong("--steps " + steps_, "counters and records of the GPU do not go together, so they take turns",
                    "leave --steps out: windows of steps are recorded, three steps after the first are counted");
+    if (ab_.wanted) return wrong("--ab", "it leaves the hook out in some of the steps that are counted", "run twice");
     const Result<std::string> names = counter_names(counters_);
     if (!names) return wrong(names.error().on, names.error().why, names.error().hint);
     counter_names_ = *names;

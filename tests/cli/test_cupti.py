@@ -99,6 +99,7 @@ class Cupti(doctor.TestCase):
         for options, says in ((("--counters",), "--deep cupti --counters"),
                               (("--deep", "torch", "--counters"), "--deep cupti --counters"),
                               (("--deep", "cupti", "--counters", "--steps", "all"), "leave --steps out"),
+                              (("--deep", "cupti", "--counters", "--ab"), "leaves the hook out"),
                               (("--deep", "cupti", "--counters", "python3"), "-- before the job"),
                               (("--deep", "cupti", "--counters=a,b"), "no metric of CUPTI")):
             with self.subTest(options):
