@@ -16,7 +16,7 @@ class StepTimeAnalyzer final : public Analyzer {
   void summarise(const RankTimeline& rank, const Inputs&, Summary& summary) const override {
     Series& table = summary.table(kTimes, {"rank", "step", "deep", "warm_up", "time_ns"});
     for (const StepSpan& step : rank.steps) {
-      if (step.variant != 0) continue;
+      if (step.variant != 0 || step.counters) continue;
       table.rows.push_back({std::int64_t{rank.rank}, step.number, std::int64_t{step.deep}, std::int64_t{step.warm_up},
                             std::int64_t{step.end - step.start}});
     }

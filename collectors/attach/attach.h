@@ -17,6 +17,9 @@ std::unique_ptr<Collector> make_nvtx_attach();
 // CUDA_INJECTION64_PATH and GSD_CUPTI: what the device does (collectors/inject). Leaves the GPU to a tool that is there.
 std::unique_ptr<Collector> make_cupti_attach();
 
+// GSD_COUNTERS: hardware counters of kernels that compress (run --counters), where the driver allows.
+std::unique_ptr<Collector> make_gpu_counters_attach();
+
 // LD_PRELOAD: the wrappers of collectors/inject, where NCCL's ranges tell too little.
 std::unique_ptr<Collector> make_nccl_calls_attach();
 

@@ -9,8 +9,10 @@
 #include <sys/prctl.h>
 
 #include "collectors/inject/cupti_conflict.h"
+#include "collectors/inject/cupti_counters.h"
 #include "collectors/inject/cupti_reader.h"
 #include "collectors/inject/cupti_session.h"
+#include "collectors/inject/cupti_turn.h"
 #include "src/spool_writer/atomics.h"
 #include "src/spool_writer/gsd.h"
 #include "src/spool_writer/kernel.h"
@@ -45,28 +47,12 @@ struct Collector {
   uint64_t window;
   uint64_t requests_before, overhead_before, cost_ns;
   const char* state;  // what the fact "cupti" says
-  bool told;
+  bool told, counters;
   char why[256];
 };
 Collector g_collector;
 
 bool is_ours() { return g_collector.process != 0 && g_collector.process == spool::process_id(); }
-
-// Held for as long as CUPTI needs to switch on or off. Who finds it taken does without.
-class Turn {
- public:
-  explicit Turn(uint32_t& word) : word_(word), taken_(spool::replace(&word, 0u, 1u)) {}
-  ~Turn() {
-    if (taken_) spool::store_release(&word_, 0u);
-  }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-  bool taken() const { return taken_; }
-
- private:
-  uint32_t& word_;
-  bool taken_;
-};
 
 // --- what the report is told ---
 
@@ -151,6 +137,21 @@ void close() {
   g_reader.wake();
 }
 
+// Counters and records do not go together: what the last window holds back is brought first.
+void before_counters(uint32_t step) {
+  if (step != kCountedFrom || spool::load_acquire(&g_collector.drain) == 0) return;
+  g_collector.session.flush(kFlushForced);
+  if (!read_all()) return;  // the reader's thread does
+  tell_overhead();
+  spool::store_release(&g_collector.drain, 0u);
+}
+
+uint32_t marks(Stage before, uint32_t step) {
+  const bool open_in_it = before == Stage::open || spool::load_acquire(&g_collector.stage) == Stage::open;
+  return (g_collector.plan.watch == Watch::windows && open_in_it ? spool::kStepDeep : 0) |
+         (g_collector.counters && counts(step) ? spool::kStepCounters : 0);
+}
+
 uint32_t at_step(uint32_t step) {
   if (!is_ours()) return 0;
   const int saved_errno = errno;
@@ -159,9 +160,15 @@ uint32_t at_step(uint32_t step) {
   const Stage before = spool::load_acquire(&g_collector.stage);
   if (turn.taken() && before == Stage::waiting && watches(g_collector.plan, step)) open();
   if (turn.taken() && before == Stage::open && !watches(g_collector.plan, step)) close();
+  if (turn.taken() && g_collector.counters) {
+    const bool waiting = spool::load_acquire(&g_collector.stage) == Stage::waiting;
+    if (waiting) before_counters(step);
+    const bool off = spool::load_acquire(&g_collector.stage) == Stage::off;
+    prepare_counters(step, waiting ? &g_collector.session.library() : nullptr,
+                     off ? g_collector.state : "unavailable: the device is being watched");
+  }
   errno = saved_errno;
-  const bool open_in_it = before == Stage::open || spool::load_acquire(&g_collector.stage) == Stage::open;
-  return g_collector.plan.watch == Watch::windows && open_in_it ? 1 : 0;
+  return marks(before, step);
 }
 
 // --- the reader's thread ---
@@ -218,17 +225,6 @@ bool start_reader() {
   return started;
 }
 
-// Waits a little for a thread that opens, closes or reads: it is about to be done.
-bool take(uint32_t& word) {
-  constexpr int kMilliseconds = 2000;
-  for (int i = 0; i < kMilliseconds; ++i) {
-    if (spool::replace(&word, 0u, 1u)) return true;
-    const struct timespec millisecond = {0, 1'000'000};
-    nanosleep(&millisecond, nullptr);
-  }
-  return false;
-}
-
 // Closes, and brings what CUPTI has.
 void close_and_read() {
   if (spool::load_acquire(&g_collector.stage) == Stage::open) close();
@@ -274,6 +270,7 @@ void begin() {
   g_collector.process = spool::process_id();
   g_collector.plan = plan;
   g_collector.calls = parse_calls(secure_getenv("GSD_CUPTI_CALLS"));
+  g_collector.counters = plan.watch == Watch::windows && counters_are_wanted();
   prepare();
   spool::store_release(&spool::g_step_listener, &at_step);
   atexit(finish);
@@ -282,7 +279,8 @@ void begin() {
 void yield_to_job() {
   if (g_collector.process == 0) return spool::store_release(&g_collector.renounced, 1u);
   if (!is_ours() || spool::load_acquire(&g_collector.stage) == Stage::off) return;
-  if (!take(g_collector.changing)) return;
+  yield_counters(kJobsOwn);
+  if (!take_turn(g_collector.changing)) return;
   close_and_read();
   spool::store_release(&g_collector.drain, 0u);
   refuse(kJobsOwn);
@@ -293,9 +291,12 @@ void yield_to_job() {
 void finish() {
   if (!is_ours() || spool::swap(&g_collector.leaving, 1u) != 0) return;
   g_reader.wake();
-  if (!take(g_collector.changing)) return;
+  if (!take_turn(g_collector.changing)) return;
   if (spool::load_acquire(&g_collector.stage) != Stage::off || g_collector.drain != 0) close_and_read();
-  if (spool::load_acquire(&spool::g_process->opening) == spool::Opening::done) tell();
+  if (spool::load_acquire(&spool::g_process->opening) == spool::Opening::done) {
+    tell();
+    tell_counters_at_exit();
+  }
   spool::store_release(&g_collector.stage, Stage::off);
 }
 

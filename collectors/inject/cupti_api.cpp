@@ -123,6 +123,7 @@ const char* resolve(void* handle, Library& library, char* why) {
 const char* load_library(Library& library, char* why) {
   void* handle = open_library();
   if (handle == nullptr) return "no libcupti in the process, beside libcudart, or where the loader looks";
+  library.handle = handle;
   if (const char* missing = resolve(handle, library, why)) return missing;
   if (!find_library("libcupti.so", library.path, sizeof library.path)) library.path[0] = 0;
   return nullptr;

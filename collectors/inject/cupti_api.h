@@ -12,6 +12,7 @@ struct Library {
   Functions call;
   uint32_t version;  // CUPTI_API_VERSION of the loaded library
   char path[kPathBytes];
+  void* handle;
 };
 
 // Null, or why there is none: a constant, or `why`, which has room for 256 bytes.

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "collectors/inject/cupti_activity.h"
+#include "collectors/inject/cupti_counters.h"
 
 extern "C" {
 
@@ -16,6 +17,18 @@ int InitializeInjection(void) {
 void gsd_gpu_yield(void) {
   const int saved_errno = errno;
   gradsync::cupti::yield_to_job();
+  errno = saved_errno;
+}
+
+void gsd_counters_begin(void) {
+  const int saved_errno = errno;
+  gradsync::cupti::begin_counting();
+  errno = saved_errno;
+}
+
+void gsd_counters_end(void) {
+  const int saved_errno = errno;
+  gradsync::cupti::end_counting();
   errno = saved_errno;
 }
 }

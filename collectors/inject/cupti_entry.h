@@ -8,4 +8,9 @@ extern "C" {
 GSD_EXPORT int InitializeInjection(void);
 /// The job is about to profile itself: CUPTI is closed now and left to it from here on. Idempotent; any thread.
 GSD_EXPORT void gsd_gpu_yield(void);
+/// `run --counters`: what is launched from now on compresses the first bucket of a step. Waits for the device in the
+/// few steps that are counted, else returns at once. Call it without the interpreter's lock.
+GSD_EXPORT void gsd_counters_begin(void);
+/// Before the first collective, by the thread that began; a second call does nothing.
+GSD_EXPORT void gsd_counters_end(void);
 }

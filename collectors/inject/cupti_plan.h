@@ -35,4 +35,11 @@ Calls parse_calls(const char* text);
 
 bool watches(const Plan& plan, uint32_t step);
 
+// Where counters are asked for: the steps in which some are read, after the first window and what it holds back.
+constexpr uint32_t kCountedFrom = 25, kCountedSteps = 3;
+
+constexpr bool counts(uint32_t step) { return step >= kCountedFrom && step < kCountedFrom + kCountedSteps; }
+// In these NCCL's calls are watched: one step more, so that it is known whether they can be seen at all.
+constexpr bool guards(uint32_t step) { return counts(step) || step + 1 == kCountedFrom; }
+
 }  // namespace gradsync::cupti

@@ -1,6 +1,7 @@
 // Calls with a domain, and the payload extension's two registrations.
 #include "collectors/inject/callbacks.h"
 #include "collectors/inject/chain.h"
+#include "collectors/inject/collective_guard.h"
 #include "collectors/inject/domains.h"
 #include "collectors/inject/events.h"
 #include "collectors/inject/nccl_calls.h"
@@ -40,6 +41,7 @@ int range_push_ex(DomainHandle domain, const EventAttributes* attributes) {
   auto* next = next_domain<int(DomainHandle, const EventAttributes*)>(DomainSlot::range_push_ex);
   const int their_level = next == nullptr ? 0 : next(theirs(domain), ForwardedAttributes(attributes).get());
   const uint32_t index = domain_of_handle(domain);
+  if (domain_at(index).is_nccl) cupti::collective_begins();
   ThreadRanges& thread = t_ranges;
   const int level = thread.push(write_described(thread, index, attributes, Shape::open), index);
   return next == nullptr ? level : their_level;
@@ -48,6 +50,7 @@ int range_push_ex(DomainHandle domain, const EventAttributes* attributes) {
 int range_pop(DomainHandle domain) {
   const ThreadRanges::Popped popped = t_ranges.pop(domain_of_handle(domain));
   spool::end_event(popped.event);
+  if (domain_at(domain_of_handle(domain)).is_nccl) cupti::collective_ended();
   auto* next = next_domain<int(DomainHandle)>(DomainSlot::range_pop);
   return next == nullptr ? popped.level : next(theirs(domain));
 }

@@ -1,5 +1,6 @@
 #include "collectors/inject/nccl_wrappers.h"
 
+#include "collectors/inject/collective_guard.h"
 #include "collectors/inject/nccl_calls.h"
 #include "collectors/inject/nccl_issued.h"
 #include "collectors/inject/nccl_labels.h"
@@ -58,11 +59,13 @@ const KnownCommunicator& known(NcclThread& thread, Comm comm) {
 class Call {
  public:
   explicit Call(const Arguments& arguments) : thread_(t_nccl) {
+    cupti::collective_begins();
     if (thread_.depth++ == 0 && gsd_enabled() != 0) begin(arguments);
   }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
   ~Call() {
+    cupti::collective_ended();
     --thread_.depth;
     if (event_ == spool::kNoEvent) return;
     thread_.open = {};
@@ -282,7 +285,9 @@ int ncclGroupStart() {
 
 int ncclGroupEnd() {
   const Nested call;
+  gradsync::cupti::collective_begins();
   const Result result = pass(NcclFunction::group_end, CALLER);
+  gradsync::cupti::collective_ended();
   if (call.outermost()) end_group(t_nccl, result);
   return result;
 }

@@ -18,6 +18,7 @@ std::vector<std::unique_ptr<Analyzer>> all_analyzers() {
   analyzers.push_back(make_device_time());
   analyzers.push_back(make_fingerprint());
   analyzers.push_back(make_kernel_occupancy());
+  analyzers.push_back(make_gpu_counters());
   analyzers.push_back(make_host_sync());
   analyzers.push_back(make_lifecycle());
   analyzers.push_back(make_observer());

@@ -78,8 +78,8 @@ class BenchCommand final : public Command {
         ->type_name("HOW");
     app.add_option(
            "--counters", counters_,
-           "events counted around each call, separated by commas: cycles, LLC-load-misses, r412e, names of perf "
-           "list or libpfm4; none: no counting")
+           "events of the CPU counted around each call, separated by commas: cycles, LLC-load-misses, r412e, names of "
+           "perf list or libpfm4; none: no counting")
         ->delimiter(',')
         ->type_name("NAMES");
     app.add_flag("--no-save", no_save_, "do not keep the result as a profile for sweep");
@@ -87,10 +87,13 @@ class BenchCommand final : public Command {
   }
 
   int run() override {
+    if (device_ == "cuda" && !counters_.empty() && !counts_nothing())
+      return print_error(wrong("--counters", join(counters_, ","), "those are of the CPU, and the loads run on the GPU",
+                               "--device cpu; the GPU's own of a job: run --deep cupti --counters"));
     Result<BenchPlan> plan = plan_of();
     if (!plan) return print_error(plan.error());
     std::optional<LoadCounters> counters;
-    if (counters_ != std::vector<std::string>{"none"}) {
+    if (device_ == "cpu" && !counts_nothing()) {
       Result<LoadCounters> opened = LoadCounters::open(counters_.empty() ? usual_counters() : counters_);
       if (!opened) return print_error(wrong("--counters", opened.error().on, opened.error().why, opened.error().hint));
       counters.emplace(std::move(*opened));
@@ -185,6 +188,8 @@ class BenchCommand final : public Command {
       return wrong("--n", n_, "not between 1 and 4 thousand million", "--n 25.6M");
     return std::vector<BenchSize>{{*elements, 1}};
   }
+
+  bool counts_nothing() const { return counters_ == std::vector<std::string>{"none"}; }
 
   // What the header of the report repeats.
   std::vector<std::string> words() const {

@@ -52,7 +52,8 @@ class CheckCommand final : public Command {
     if (!roots.live())  // a copy is not changed
       std::erase_if(report.coverage, [](const Coverage& entry) { return entry.source == "moving of interrupts"; });
     if (roots.live())
-      for (Coverage& coverage : make_cupti_attach()->probe(context)) report.coverage.push_back(std::move(coverage));
+      for (const auto& gpu : {make_cupti_attach, make_gpu_counters_attach})
+        for (Coverage& coverage : gpu()->probe(context)) report.coverage.push_back(std::move(coverage));
     add_machine(roots, report);
     if (!json_.empty()) {
       OutputOptions output;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "collectors/attach/gpu_counters.h"
 #include "src/base/in_parallel.h"
 #include "src/commands/analyzers.h"
 #include "src/commands/deep_windows.h"
@@ -105,6 +106,29 @@ void tell_device_coverage(const std::vector<RankTimeline>& ranks, Inputs& inputs
   }
 }
 
+// `run --counters`: the same of its hardware counters; where the launcher knew why not, once.
+void tell_counter_coverage(const std::vector<RankTimeline>& ranks, Inputs& inputs) {
+  const bool said = std::any_of(inputs.coverage.begin(), inputs.coverage.end(), [](const Coverage& entry) {
+    return entry.source == kCounterCollector && entry.state == CoverageState::unavailable;
+  });
+  if (!inputs.facts.contains("option.counters") || said) return;
+  for (const RankTimeline& rank : ranks) {
+    const std::string state = rank.fact("counters"), refused = rank.fact("counters.refused");
+    const bool read = state == "collected";
+    if (read && refused.empty()) continue;
+    const std::string why = read            ? "left out, because one pass must do: " + refused
+                            : state.empty() ? "CUDA was not started, or no step from 25 to 27 was reached"
+                                            : state;
+    const bool forbidden = why.find("reserved to the administrator") != std::string::npos;
+    inputs.coverage.push_back({"GPU counters", "rank:" + std::to_string(rank.rank),
+                               read ? CoverageState::partial : CoverageState::unavailable, why,
+                               forbidden ? kCounterPermissionHint
+                               : read    ? "name fewer metrics"
+                                         : "gradsync-doctor check",
+                               0});
+  }
+}
+
 // What the job's own collectors do not see is missing, unless a file that was named tells it.
 void note_uncollected(Origin origin, Report& report) {
   if (report.facts.contains("asked")) return;  // about the fabric: no job's collector is part of it
@@ -179,6 +203,7 @@ Result<Report> examine(const std::filesystem::path& recording, const Report& par
   std::vector<RankTimeline> ranks = builder.build(options.threads);
   link_device_collectives(ranks);
   tell_device_coverage(ranks, inputs);
+  tell_counter_coverage(ranks, inputs);
   if (!options.profiles.fabric) choose_profiles(recording, ranks, inputs);
   Report report = conclude(std::move(ranks), std::move(inputs), rules, options);
   report.command = parts.command.empty() ? "examine" : parts.command;

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "collectors/attach/attach.h"
+#include "collectors/attach/gpu_counters.h"
 #include "collectors/attach/nccl_attach.h"
 #include "src/base/environment.h"
 #include "src/base/file.h"
@@ -67,6 +68,12 @@ class RunCommand final : public Command {
     app.add_option("--deep", deep_, "the framework's profiler for 5 steps: auto, torch or off; cupti: the GPU itself")
         ->check(CLI::IsMember({"auto", "torch", "cupti", "off"}))
         ->type_name("WINDOW");
+    counters_option_ =
+        app.add_option("--counters", counters_,
+                       "with --deep cupti: hardware counters of the kernels that compress, metrics of CUPTI separated "
+                       "by commas (default: memory, occupancy, caches)")
+            ->expected(0, 1)
+            ->type_name("NAMES");
     app.add_option("--nccl", nccl_, "ask NCCL for more: a list of calls, kernels and proxy; or auto, or off")
         ->type_name("LIST");
     app.add_option("--budget", budget_,
@@ -91,6 +98,7 @@ class RunCommand final : public Command {
       return print_error({"--steps", steps_, "not A:B and not all", "--steps 10:60", exit_status::kUsage});
     if (std::isnan(budget_))
       return print_error({"--budget", "nan", "not a number", "--budget 0.5", exit_status::kUsage});
+    if (const Result<void> may = may_count(); !may) return print_error(may.error());
     if (const Result<NcclWishes> wishes = nccl_wishes(nccl_); !wishes)
       return print_error(
           {wishes.error().what, wishes.error().on, wishes.error().why, wishes.error().hint, exit_status::kUsage});
@@ -130,6 +138,22 @@ class RunCommand final : public Command {
     error.what = option + ": " + error.what;
     error.exit_status = exit_status::kUsage;
     return error;
+  }
+
+  Result<void> may_count() {
+    if (counters_option_->count() == 0) return {};
+    const auto wrong = [](const std::string& on, const std::string& why, const std::string& hint) {
+      return Error{"cannot use --counters", on, why, hint, exit_status::kUsage};
+    };
+    if (deep_ != "cupti") return wrong("", "counters are read by CUPTI", "--deep cupti --counters");
+    if (steps_option_->count() > 0)
+      return wrong("--steps " + steps_, "counters and records of the GPU do not go together, so they take turns",
+                   "leave --steps out: windows of steps are recorded, three steps after the first are counted");
+    if (ab_.wanted) return wrong("--ab", "it leaves the hook out in some of the steps that are counted", "run twice");
+    const Result<std::string> names = counter_names(counters_);
+    if (!names) return wrong(names.error().on, names.error().why, names.error().hint);
+    counter_names_ = *names;
+    return {};
   }
 
   // What fails in here costs the report something, and never the job its run.
@@ -173,6 +197,10 @@ class RunCommand final : public Command {
     if (deep_ == "cupti") {
       context_.options["cupti"] = steps_option_->count() > 0 ? steps_ : "windows";
       collectors.push_back(make_cupti_attach());
+    }
+    if (!counter_names_.empty()) {
+      context_.options["counters"] = counter_names_;
+      collectors.push_back(make_gpu_counters_attach());
     }
     context_.options.merge(collector_options(ab_));
     recorder_.emplace(context_, std::move(collectors));
@@ -247,7 +275,8 @@ class RunCommand final : public Command {
 
   std::vector<std::string> command_;
   std::string folder_, steps_ = "all", deep_ = "auto", nccl_ = "auto", linger_ = "0s";
-  const CLI::Option* steps_option_ = nullptr;
+  std::string counters_, counter_names_;  // empty: none
+  const CLI::Option *steps_option_ = nullptr, *counters_option_ = nullptr;
   double budget_ = 0.5;
   int threads_ = 1;
   RootOptions roots_;

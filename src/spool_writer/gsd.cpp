@@ -82,9 +82,12 @@ uint64_t gsd_step(int64_t boundary_ns, uint32_t variant, uint32_t deep) {
   ProcessState* process = g_process;
   if (process == nullptr) return kNoEvent;
   const uint32_t number = add_relaxed(&process->step_plus_one, 1u);
-  if (const StepListener listener = load_acquire(&g_step_listener)) deep |= listener(number);
-  const What what{Kind::step, Phase::none, Source::torch_hook, deep != 0 ? kFlagDeep : uint8_t{0}, 0};
+  const StepListener listener = load_acquire(&g_step_listener);
+  const uint32_t told = listener == nullptr ? 0 : listener(number);
+  const bool is_deep = deep != 0 || (told & kStepDeep) != 0;
+  const What what{Kind::step, Phase::none, Source::torch_hook, is_deep ? kFlagDeep : uint8_t{0}, 0};
   const uint64_t opened = write_event(t_lane, what, 0, GSD_WHERE(variant, 0), [=] { return Span{boundary_ns, 0}; });
+  if ((told & kStepCounters) != 0) gsd_attr_int(opened, gsd_string("counters", -1), 1);
   const uint64_t closed = swap(&process->open_step, opened);
   if (Record* record = event_at(closed)) close_record(record, boundary_ns);
   return opened;

@@ -28,7 +28,8 @@ struct StepSpan {
   std::uint32_t variant = 0;                                // 1: run --ab left the communication hook out
   std::optional<std::int64_t> ab_block;                     // block of that experiment, of steps that count in it
   bool deep = false;                                        // a profiler window was open in it
-  bool warm_up = false;                                     // trimmed
+  bool warm_up = false;                                     // trimmed, or `counters`
+  bool counters = false;                                    // hardware counters were read in it: counts nowhere
   bool plain() const { return !deep && !warm_up; }          // of either side of an experiment
   bool counted() const { return plain() && variant == 0; }  // of the job as it is
   Interval interval() const { return {start, end}; }

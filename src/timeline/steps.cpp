@@ -25,6 +25,7 @@ std::vector<StepSpan> spans_of(const RankTimeline& rank, Kind kind, Source sourc
     if (kind == Kind::step) {
       step.variant = static_cast<std::uint32_t>(event.group);
       step.deep = event.has(kFlagDeep);
+      step.counters = step.warm_up = rank.integer(event, "counters").value_or(0) != 0;
       step.ab_block = rank.integer(event, "ab_block");
     }
     steps.push_back(step);
@@ -106,7 +107,7 @@ void trim_warm_up(std::vector<StepSpan>& steps) {
   const std::size_t most = std::max(least, steps.size() / 10);
   std::vector<double> settled;
   for (std::size_t i = least; i < steps.size(); ++i)
-    if (!steps[i].deep) settled.push_back(static_cast<double>(steps[i].end - steps[i].start));
+    if (!steps[i].deep && !steps[i].counters) settled.push_back(static_cast<double>(steps[i].end - steps[i].start));
   const double typical = median(settled).value_or(0);
   for (std::size_t i = 0; i < most; ++i) {
     if (i >= least && static_cast<double>(steps[i].end - steps[i].start) <= 1.5 * typical) break;

@@ -31,6 +31,7 @@ class WrongCalls(doctor.TestCase):
         (["--ratio", "half"], 2, ["--ratio", "half"]),
         (["--half", "fp8"], 2, ["--half", "fp8"]),
         (["--counters", "no-such-event"], 2, ["--counters", "no-such-event"]),
+        (["--device", "cuda", "--counters", "cycles"], 2, ["those are of the CPU", "run --deep cupti --counters"]),
         (["--merge", "never"], 2, ["--merge", "never"]),
         (["--ranks", "1"], 2, ["--ranks"]),
         (["--n", "1M", "--like", "x"], 2, ["--n", "--like"]),

@@ -12,6 +12,7 @@ import doctor
 
 PROGRAMS = pathlib.Path(os.environ.get("GSD_TEST_PROGRAMS", doctor.ROOT / "build/release/tests/inject"))
 CLIENT, FAKE = PROGRAMS / "cupti_client", PROGRAMS / "cupti_now" / "libcupti.so.13"
+COUNTERS, DRIVER = PROGRAMS / "counters_client", PROGRAMS / "fake_driver" / "libcuda.so.1"
 
 
 class Cupti(doctor.TestCase):
@@ -28,11 +29,16 @@ class Cupti(doctor.TestCase):
     def metric(self, report, name):
         return [metric["value"] for metric in report["metrics"] if metric["name"] == name and metric["scope"] == "rank:0"]
 
+    def trouble(self, report, source):
+        return [entry for entry in self.coverage(report, source) if entry["state"] != "collected"]
+
     def test_check_says_what_would_be_collected(self):
         done = self.doctor("check")
         self.assertSays(done, 0)
         self.assertIn("GPU activity (CUPTI)", done.stdout)
         self.assertIn("kernels with what launched them and their theoretical occupancy", done.stdout)
+        self.assertIn("GPU counters", done.stdout)
+        self.assertIn("never of NCCL's kernels", done.stdout)
 
     def test_every_step(self):
         report = self.watch("training", "--steps", "all")
@@ -55,6 +61,51 @@ class Cupti(doctor.TestCase):
         report = self.watch("job-first")
         entry, = [entry for entry in self.coverage(report, "GPU activity") if entry["state"] == "unavailable"]
         self.assertIn("the job's own profiler", entry["reason"])
+
+    def count(self, scenario, *options, **more):
+        """Under a driver that lets everybody count, whatever this machine's says."""
+        report, done = self.run_job("sh", "-c", 'LD_PRELOAD="$3" exec "$0" "$1" "$GSD_LIBRARY" "$2"', COUNTERS, scenario,
+                                    FAKE, DRIVER, options=("--deep", "cupti", *options), **more)
+        self.assertSays(done, 0)
+        return report, done.stdout
+
+    def test_counters_of_the_kernels_that_compress(self):
+        report, text = self.count("announced", "--counters")
+        memory, = self.metric(report, "gpu.counters.dram__throughput.avg.pct_of_peak_sustained_elapsed")
+        self.assertEqual(10.25, memory)
+        self.assertEqual([4000.0], self.metric(report, "gpu.counters.gpu__time_duration.sum"))
+        self.assertEqual([], self.trouble(report, "GPU counters"))
+        self.assertIn("2 kernels of the first bucket", report["facts"]["counters.of"])
+        self.assertRegex(text.replace("\xa0", " "), r"counters +dram__throughput\S+ 10\.[23] %")
+        self.assertIn("one after the other", " ".join(text.split()))
+
+    def test_counters_that_do_not_fit_are_named(self):
+        report, _ = self.count("announced", "--counters=dram__bytes.sum,lts__t_sector_hit_rate.pct",
+                               FAKE_PROFILER_PASSES="lts__t_sector_hit_rate.pct")
+        entry, = self.trouble(report, "GPU counters")
+        self.assertEqual("partial", entry["state"])
+        self.assertIn("lts__t_sector_hit_rate.pct (needs a second pass)", entry["reason"])
+        self.assertEqual(1, len(self.metric(report, "gpu.counters.dram__bytes.sum")))
+
+    def test_counters_that_the_driver_refuses(self):
+        report, _ = self.count("announced", "--counters", FAKE_PROFILER_ERROR="enable:35")
+        entry, = self.trouble(report, "GPU counters")
+        self.assertEqual("unavailable", entry["state"])
+        self.assertIn("reserved to the administrator", entry["reason"])
+        self.assertIn("NVreg_RestrictProfilingToAdminUsers=0", entry["hint"])
+        self.assertEqual([], [entry for entry in self.coverage(report, "GPU activity") if entry["state"] != "collected"])
+
+    def test_wrong_calls(self):
+        for options, says in ((("--counters",), "--deep cupti --counters"),
+                              (("--deep", "torch", "--counters"), "--deep cupti --counters"),
+                              (("--deep", "cupti", "--counters", "--steps", "all"), "leave --steps out"),
+                              (("--deep", "cupti", "--counters", "--ab"), "leaves the hook out"),
+                              (("--deep", "cupti", "--counters", "python3"), "-- before the job"),
+                              (("--deep", "cupti", "--counters=a,b"), "no metric of CUPTI")):
+            with self.subTest(options):
+                done = self.doctor("run", *options, "--", "true")
+                self.assertSays(done, 2)
+                self.assertIn(says, done.stderr)
 
     def test_a_tool_in_the_variable_keeps_it(self):
         report, done = self.run_job("sh", "-c", 'echo "[$CUDA_INJECTION64_PATH]"', options=("--deep", "cupti"),

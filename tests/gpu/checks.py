@@ -29,6 +29,31 @@ def collected(spools):
     return linked >= 0.99 * len(kernels) and lost == 0, text
 
 
+def counters(spools):
+    """Shares between 0 and 100 %, times above 0, of kernels in each of the three steps; None: the driver refused."""
+    ours = of_cupti(spools)
+    state = ours[0].facts.get("counters", "nothing told") if len(ours) == 1 else f"{len(ours)} processes"
+    if state != "collected":
+        # Whether counters may be read is the machine's: a container, MIG, a driver for administrators only.
+        refused = any(word in state for word in ("reserved to", "not on", "another profiler", "does not allow", "CUDA 12.6"))
+        return (None, f"could not be measured: {state}") if refused else (False, f"counters: {state}")
+    facts, found = ours[0].facts, [event for event in ours[0].events if event.name == "gpu_counters"]
+    names = facts["counters.metrics"].split(",")
+    values = {name: [event.attributes[name] / 1000 for event in found if name in event.attributes] for name in names}
+    steps = sorted({event.step for event in found})
+    wrong = [name for name in names if not values[name] or not all(in_range(name, value) for value in values[name])]
+    means = ", ".join(f"{name} {sum(values[name]) / len(values[name]):.1f}" for name in names if values[name])
+    text = f"{len(found)} kernels in steps {steps} on {facts.get('counters.chip')}: {means}"
+    if "counters.refused" in facts:
+        text += f"; left out: {facts['counters.refused']}"
+    return not wrong and steps == [25, 26, 27], text + (f"; wrong: {', '.join(wrong)}" if wrong else "")
+
+
+def in_range(name, value):
+    # Rates of peak may pass it a little where clocks change while a kernel runs.
+    return 0 < value if name.startswith("gpu__time") else 0 <= value <= 105 if "pct" in name else 0 <= value
+
+
 def clock(spools, saw):
     """launch <= kernel <= now, also for what ran after the pause; nothing ran inside it."""
     ours = of_cupti(spools)

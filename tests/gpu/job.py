@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A training on one GPU that the scripts of this folder watch. Prints what it saw as one line of JSON, last.
 
-usage: job.py [--steps N] [--graph] [--profile A:B] [--idle-after STEP --idle SECONDS] [--workers N] [--kill-at STEP]
+usage: job.py [--steps N] [--graph] [--hook] [--profile A:B] [--idle-after STEP --idle SECONDS] [--workers N] [--kill-at STEP]
 
 One rank of DDP over NCCL (Gloo on --device cpu, to try the script itself). A step ends when the device has finished it,
 so that its wall time is its own.
@@ -23,6 +23,7 @@ parser.add_argument("--graph", action="store_true", help="forward and backward a
 parser.add_argument("--profile", default="", metavar="A:B", help="torch.profiler watches these steps")
 parser.add_argument("--idle-after", type=int, default=-1, metavar="STEP")
 parser.add_argument("--idle", type=float, default=0, metavar="SECONDS")
+parser.add_argument("--hook", action="store_true", help="gradients are cast to fp16 by a communication hook")
 parser.add_argument("--workers", type=int, default=0, help="processes of the DataLoader, forked")
 parser.add_argument("--kill-at", type=int, default=-1, metavar="STEP", help="SIGKILL itself")
 
@@ -40,6 +41,8 @@ class Training:
         self.model = torch.nn.Sequential(*layers).to(options.device)
         if not options.graph:
             self.model = torch.nn.parallel.DistributedDataParallel(self.model)
+        if options.hook:
+            self.model.register_comm_hook(None, default_hooks.fp16_compress_hook)
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=1e-6)
         rows = torch.utils.data.TensorDataset(torch.randn(4 * options.batch, options.width))
         self.loader = torch.utils.data.DataLoader(rows, batch_size=options.batch, num_workers=options.workers)
@@ -118,6 +121,7 @@ if __name__ == "__main__":
         free_port = probe.getsockname()[1]
     import torch
     import torch.distributed as dist
+    from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 
     backend = "nccl" if arguments.device == "cuda" else "gloo"
     dist.init_process_group(backend, init_method=f"tcp://127.0.0.1:{free_port}", rank=0, world_size=1)

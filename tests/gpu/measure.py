@@ -49,6 +49,8 @@ class Bench:
         """(name, passed, text) of each thing that must hold on a real card."""
         _, saw, spools = self.run(WINDOW, [])
         yield "injection, one window", *checks.collected(spools)
+        _, saw, spools = self.run([*WINDOW, "--counters"], ["--hook"])
+        yield "counters of a compressing hook", *checks.counters(spools)
         _, saw, spools = self.run(WHOLE, ["--idle-after", "20", "--idle", str(idle)])
         yield "injection, whole run", *checks.collected(spools)
         yield ("clocks", *checks.clock(spools, saw)) if saw.get("idle_ns") else ("clocks", False, "the job failed")

@@ -49,6 +49,31 @@ class Judging(unittest.TestCase):
             self.assertFalse(checks.clock([spool(*before, *after, *wrong, cupti="collected")], saw)[0])
         self.assertFalse(checks.clock([spool(*before, cupti="collected")], saw)[0], "nothing after the pause")
 
+    def test_counters(self):
+        names = {"gpu__time_duration.sum": 4000, "dram__throughput.avg.pct_of_peak_sustained_elapsed": 61_000}
+
+        def counted(step, **more):
+            found = event("mark", name="gpu_counters")
+            found.step, found.attributes = step, {**names, **more}
+            return found
+
+        def recording(*found, **facts):
+            return [spool(*found, cupti="collected", **{"counters.metrics": ",".join(names), **facts})]
+
+        three = [counted(step) for step in (25, 26, 27)]
+        self.assertTrue(checks.counters(recording(*three, counters="collected"))[0])
+        self.assertFalse(checks.counters(recording(*three[:2], counters="collected"))[0], "a step is missing")
+        share = {"dram__throughput.avg.pct_of_peak_sustained_elapsed": 140_000}
+        self.assertFalse(checks.counters(recording(*three, counted(27, **share), counters="collected"))[0])
+        self.assertFalse(checks.counters(recording(*three, counted(27, **{"gpu__time_duration.sum": 0}),
+                                                   counters="collected"))[0])  # fmt: skip
+        passed, text = checks.counters(recording(counters="unavailable: CUPTI answers 35 to counting: counters are reserved "
+                                                          "to the administrator"))  # fmt: skip
+        self.assertIsNone(passed)
+        self.assertIn("could not be measured: unavailable: CUPTI answers 35", text)
+        self.assertFalse(checks.counters(recording(counters="unavailable: no bucket of a communication hook began"))[0])
+        self.assertFalse(checks.counters([])[0])
+
     def test_the_jobs_profiler_comes_first(self):
         self.assertTrue(checks.shares_with_profiler([spool(cupti="yielded: the job's own")], {"profiled_kernels": 3})[0])
         self.assertFalse(checks.shares_with_profiler([spool(cupti="collected")], {"profiled_kernels": 0})[0])

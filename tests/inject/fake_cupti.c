@@ -232,3 +232,6 @@ int fake_cupti_enabled(void) {
   for (int i = 0; i < CALLS; ++i) count += call_on[0][i] + call_on[1][i];
   return count;
 }
+
+// One of before CUDA 12.6 has no range profiler: kernels are nothing to it.
+void fake_cupti_ignore(const char* name, double ns) { (void)name, (void)ns; }

@@ -13,7 +13,24 @@ namespace gradsync::cupti {
 
 using Status = int32_t;  // CUptiResult
 struct Statuses {
-  enum : Status { success = 0, not_initialized = 15, insufficient_privileges = 35, several_subscribers = 39 };
+  enum : Status {
+    success = 0,
+    invalid_parameter = 1,
+    out_of_memory = 8,
+    not_initialized = 15,
+    invalid_metric_name = 17,
+    hardware_busy = 26,
+    not_supported = 27,
+    virtual_device = 33,
+    insufficient_privileges = 35,
+    old_profiler = 36,
+    several_subscribers = 39,
+    virtual_device_privileges = 40,
+    confidential = 41,
+    mig_device = 43,
+    wsl_device = 45,
+    invalid_chip_name = 46,
+  };
 };
 
 // CUPTI_API_VERSION: 17 = CUDA 11.6 and 11.7, 18 = 11.8, 19 = 12.0, 23 = 12.5, 28 = 12.9 U1, then CUDA's own number.

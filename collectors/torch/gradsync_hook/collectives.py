@@ -8,6 +8,7 @@ import functools
 import sys
 
 from . import call_site, completion, groups, payload, vocabulary as v
+from .counters import counters
 from .event_name import named
 from .patches import patches
 from .state import COLLECTIVE, clock, state
@@ -50,6 +51,8 @@ def name_of(text):
 def _wrap(original, name, which, is_compiling):
     @functools.wraps(original)
     def collective(self, *args, **kwargs):
+        if counters.open:
+            counters.end()
         if is_compiling() or state.thread.ours or not (state.on or state.wake()):
             return original(self, *args, **kwargs)
         started = clock()

@@ -10,6 +10,7 @@ import functools
 from . import ab, activation, call_site, known_hooks, quality, vocabulary as v
 from .backward import Pass
 from .behaviour import behaviour
+from .counters import counters
 from .coverage import coverage
 from .event_name import EventName, named
 from .patches import patches
@@ -152,17 +153,22 @@ def _wrap_hook(hook, start, experiment):
         thread, event = state.thread, 0
         outer = thread.in_hook, thread.hook
         try:
-            event = _begin(name, site, *buckets.look(bucket))
+            index, size = buckets.look(bucket)
+            event = _begin(name, site, index, size)
             start.look()
             if start.compresses and not start.waiting:
                 behaviour.compressing = True
             thread.in_hook, thread.hook = True, event
+            state.charge(COMM_HOOK, started)
+            if counters.wanted:   # may wait for the device, in a step that counts nowhere
+                counters.begin(index)
         except Exception as error:
             state.fault("comm hook", error)
-        state.charge(COMM_HOOK, started)
         try:
             return hook(hook_state, bucket)
         finally:
+            if counters.open:   # it issued no collective that we saw
+                counters.end()
             thread.in_hook, thread.hook = outer
             state.library.end(event)
 

@@ -6,8 +6,8 @@ does train, so that an interpreter that merely computes runs torch as it is.
 import os
 import sys
 
-from . import (ab, activation, backward, budget, call_site, collectives, comm_hook, compiler, completion, data_loading, ddp,
-               deepspeed, group_hooks, host_sync, leaving, optimizer, quality, user_profiler, window)
+from . import (ab, activation, backward, budget, call_site, collectives, comm_hook, compiler, completion, counters,
+               data_loading, ddp, deepspeed, group_hooks, host_sync, leaving, optimizer, quality, user_profiler, window)
 from .patches import patches
 from .state import state
 from .steps import steps
@@ -30,6 +30,7 @@ def at_import():
             ("comm_hook", lambda: comm_hook.install(torch)),
             ("ab", lambda: _wants_experiment() and _prepare_experiment(torch, windows)),
             ("quality", lambda: os.environ.get("GSD_QUALITY") and quality.install(torch, os.environ["GSD_QUALITY"])),
+            ("counters", counters.counters.install),
             ("optimizer", lambda: optimizer.install(torch)),
             ("backward", lambda: backward.install(torch)),
             ("host_sync", lambda: host_sync.install(torch)),

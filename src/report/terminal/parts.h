@@ -14,6 +14,7 @@ void draw_verdict(const Report& report, Canvas& canvas);
 void draw_step_bars(const Report& report, Canvas& canvas);
 void draw_ab(const Report& report, Canvas& canvas);         // the measured counterfactual
 void draw_exchanges(const Report& report, Canvas& canvas);  // compressed ones of a profile
+void draw_gpu_counters(const Report& report, Canvas& canvas);
 void draw_measured(const Report& report, Canvas& canvas);   // of files without a job: their numbers
 void draw_loads(const Report& report, Canvas& canvas);      // reference compressors
 void draw_whatif(const Report& report, Canvas& canvas);     // of the command whatif

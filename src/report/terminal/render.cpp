@@ -32,6 +32,7 @@ void draw_subject(const Report& report, Canvas& canvas) {
   if (!without_job(report)) {
     draw_step_bars(report, canvas);
     draw_exchanges(report, canvas);
+    draw_gpu_counters(report, canvas);
     draw_ab(report, canvas);
     return;
   }
