@@ -28,6 +28,7 @@ std::unique_ptr<Analyzer> make_fabric_fit();          // start-up and price per 
 std::unique_ptr<Analyzer> make_cliff();               // sizes from which a byte costs more, in one of six answers
 std::unique_ptr<Analyzer> make_fabric_plateau();      // what of the link is reached; are these collectives at all
 std::unique_ptr<Analyzer> make_overlay();     // what the job sends, laid on the fabric; behind messages and cliff
+std::unique_ptr<Analyzer> make_load_speed();  // how well memory is used where payloads are added up
 std::unique_ptr<Analyzer> make_break_even();  // which compressor beats a dense all-reduce from where on
 std::unique_ptr<Analyzer> make_nccl_choices();
 std::unique_ptr<Analyzer> make_nccl_transport();  // what NCCL uses between nodes, joined over its logs

@@ -28,6 +28,7 @@ std::vector<std::unique_ptr<Analyzer>> all_analyzers() {
   analyzers.push_back(make_cliff());
   analyzers.push_back(make_fabric_plateau());
   analyzers.push_back(make_overlay());
+  analyzers.push_back(make_load_speed());
   analyzers.push_back(make_break_even());
   analyzers.push_back(make_nccl_choices());
   analyzers.push_back(make_whatif());

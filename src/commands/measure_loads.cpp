@@ -226,7 +226,7 @@ std::vector<LoadProfile> load_profiles(const BenchPlan& plan, const BenchResult&
   for (const BenchRow& row : result.rows)
     profiles.push_back({row.algorithm, plan.library->device(), row.size.elements, row.ms().p10, row.ms().p50,
                         row.ms().p90, LoadTimes{row.decompress_ms.p10, row.decompress_ms.p50, row.decompress_ms.p90},
-                        plan.ranks, row.wire_bytes, plan.options.ratio});
+                        plan.ranks, row.wire_bytes, plan.options.ratio, row.roofline_percent()});
   return profiles;
 }
 

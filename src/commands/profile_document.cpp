@@ -19,8 +19,9 @@ constexpr std::string_view kMeasuredAt = "sweep.at", kInterface = "interface", k
 const std::vector<std::string> kFitColumns{"operation", "type",     "load",      "from_bytes",
                                            "to_bytes",  "alpha_us", "us_per_mib"};
 const std::vector<std::string> kLoadColumns{
-    "algorithm",         "device",        "elements",          "ms_p10",     "ms_p50",       "ms_p90", "ranks",
-    "decompress_ms_p10", "decompress_ms", "decompress_ms_p90", "wire_bytes", "ratio_percent"};
+    "algorithm",  "device",        "elements",          "ms_p10",        "ms_p50",
+    "ms_p90",     "ranks",         "decompress_ms_p10", "decompress_ms", "decompress_ms_p90",
+    "wire_bytes", "ratio_percent", "roofline_percent"};
 
 // all_reduce, all_reduce.half: what a moment of measuring belongs to.
 std::string part_of(const std::string& type, const std::string& operation) {
@@ -75,6 +76,7 @@ std::vector<LoadProfile> loads_of(const Series& series) {
     }
     load.wire_bytes = static_cast<std::int64_t>(rows.number(row, "wire_bytes").value_or(0));
     load.ratio = rows.number(row, "ratio_percent").value_or(0) / 100;
+    load.roofline_percent = rows.number(row, "roofline_percent").value_or(0);
     loads.push_back(std::move(load));
   }
   return loads;
@@ -96,7 +98,8 @@ std::vector<Cell> row_of(const LoadProfile& load) {
           known(decode.p50, decodes),
           known(decode.p90, decodes),
           known(static_cast<double>(load.wire_bytes), load.wire_bytes > 0),
-          known(100 * load.ratio, load.ratio > 0)};
+          known(100 * load.ratio, load.ratio > 0),
+          known(load.roofline_percent, load.roofline_percent > 0)};
 }
 
 Profile profile_in(const Report& report) {

@@ -41,6 +41,7 @@ struct LoadProfile {
   int ranks = 0;
   std::int64_t wire_bytes = 0;  // one payload
   double ratio = 0;             // share of the elements that selections send
+  double roofline_percent = 0;  // of what memory could move in ms_p50
 };
 
 // A name pattern (ECMAScript regex) and what it stands for: compress, decompress, comm, forward, backward, optimizer,

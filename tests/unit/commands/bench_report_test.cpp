@@ -60,6 +60,7 @@ TEST_CASE("one size: medians with their spread; a decoder is told by its decompr
   CHECK(profiles[0].ranks == 2);
   CHECK(profiles[0].wire_bytes == 1000);
   CHECK(profiles[0].ratio == 0.01);
+  CHECK(profiles[1].roofline_percent == 40);
 }
 
 TEST_CASE("a GPU on which scattering is slow: the finding that says so, and none about a job") {

@@ -61,7 +61,7 @@ const Coverage* about_profile(const Inputs& inputs) {
 TEST_CASE("a profile comes back as it was written") {
   Profile profile = two_ranks();
   profile.loads = {{"topk_select", "cpu", 1 << 20, 1.5, 1.75, 2.5},
-                   {"scatter", "cpu", 1 << 20, 1, 2, 3, LoadTimes{1, 2, 3}, 4, 83888, 0.01}};
+                   {"scatter", "cpu", 1 << 20, 1, 2, 3, LoadTimes{1, 2, 3}, 4, 83888, 0.01, 22}};
   profile.measured_at["loads"] = kNoon + 1;
   const Result<Profile> read = profile_from_json(profile_to_json(profile), "p.json");
   REQUIRE(read);
@@ -77,6 +77,7 @@ TEST_CASE("a profile comes back as it was written") {
   CHECK(read->loads[1].ranks == 4);
   CHECK(read->loads[1].wire_bytes == 83888);
   CHECK(read->loads[1].ratio == 0.01);
+  CHECK(read->loads[1].roofline_percent == 22);
 }
 
 TEST_CASE("the report of a sweep is a profile: of floats, without load, where the fit is close to the times") {
