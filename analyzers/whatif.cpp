@@ -240,7 +240,7 @@ class WhatIf final : public Analyzer {
       if (!whole) return;
       PlannedBucket planned{ready[i], {{"dense", 0, 1e3 * *whole, 0}}};
       if (!cast.empty() && half)
-        planned.methods.push_back({"fp16", 1e6 * cast.own_ms(bytes / 4), 1e3 * half->us,
+        planned.methods.push_back({"fp16", half_coding_ns(cast, bytes / 4, job.on_device), 1e3 * half->us,
                                    1e6 * cast.decode_ms(bytes / 4, 1).value_or(cast.own_ms(bytes / 4))});
       if (topk) planned.methods.push_back({"topk", own[i], sent[i], 0});
       buckets.push_back(std::move(planned));

@@ -41,6 +41,10 @@ bool lacks_halves(const Job& job, const std::vector<StepGraph>& ranks, const Fab
   return false;
 }
 
+double half_coding_ns(const LoadCurve& cast, double elements, bool on_device, double level) {
+  return 1e6 * cast.own_ms(elements, level) + (on_device ? 0 : kHalfDivisionNs * elements);
+}
+
 std::optional<StepGraph> halved(const StepGraph& graph, const Job& job, const FabricFit* fit, const LoadCurve& cast,
                                 const Draw& draw) {
   std::optional<StepGraph> halves = dense(graph, job, fit, draw);
@@ -58,8 +62,7 @@ std::optional<StepGraph> halved(const StepGraph& graph, const Job& job, const Fa
     exchange.transfer_ns = *ns;
     exchange.bytes /= 2;
     exchange.decode_ns = 1e6 * cast.decode_ms(elements, 1, draw.level).value_or(cast.own_ms(elements, draw.level));
-    halves->at(i, StepClass::compress) += 1e6 * cast.own_ms(elements, draw.level);
-    if (!job.on_device) halves->at(i, StepClass::compress) += kHalfDivisionNs * elements;
+    halves->at(i, StepClass::compress) += half_coding_ns(cast, elements, job.on_device, draw.level);
     any = true;
   }
   return any ? halves : std::nullopt;

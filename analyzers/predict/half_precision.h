@@ -23,6 +23,9 @@ std::optional<FabricCost> half_cost(const FabricFit& fit, const std::string& ope
 // There are dense all-reduces that the fabric was measured for as floats, and as halves nobody can tell.
 bool lacks_halves(const Job& job, const std::vector<StepGraph>& ranks, const FabricFit* fit);
 
+// What the hook does before it sends: casts, and divides by the ranks.
+double half_coding_ns(const LoadCurve& cast, double elements, bool on_device, double level = 0.5);
+
 // Dense all-reduces in halves: cast before, sent, widened behind. `cast`: the reference load cast16.
 std::optional<StepGraph> halved(const StepGraph& graph, const Job& job, const FabricFit* fit, const LoadCurve& cast,
                                 const Draw& draw);

@@ -99,8 +99,8 @@ class Workshop {
       return not_applicable("fp16_hook", "gradients travel in 16 bits already");
     if (lacks_halves(job_, ranks_, fit_))
       return unknown("fp16_hook",
-                     "a CPU adds 16-bit numbers one by one: that takes longer here than sending them, and was not "
-                     "measured at these sizes",
+                     "a CPU adds 16-bit numbers one by one: that takes longer here than sending them, and no curve of "
+                     "halves was measured closely enough at these sizes",
                      fmt::format("gradsync-doctor sweep --ranks {} --op all_reduce --type half", job_.ranks));
     const auto cast = load("cast16");
     if (!cast) return unknown("fp16_hook", "the time of a cast to 16 bits was not measured", kBenchHint);

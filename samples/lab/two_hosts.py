@@ -2,7 +2,7 @@
 """Runs ranks of a sample in each of two network namespaces, over a link of a given rate: a slow network on one machine.
 
     sudo gradsync-doctor run --ab -- python3 samples/lab/two_hosts.py --rate 1gbit samples/ddp_topk_hook.py --steps 1000
-    sudo python3 samples/lab/two_hosts.py --rate 1gbit gradsync-doctor sweep --min 1M --sizes 1K,4K,16K
+    sudo python3 samples/lab/two_hosts.py --rate 1gbit gradsync-doctor sweep --min 1M
 
 The second measures that link, so that whatif can tell of a job over it what it would be without compression.
 
