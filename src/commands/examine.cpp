@@ -133,16 +133,17 @@ void tell_counter_coverage(const std::vector<RankTimeline>& ranks, Inputs& input
 void note_uncollected(Origin origin, Report& report) {
   if (report.facts.contains("asked")) return;  // about the fabric: no job's collector is part of it
   struct Uncollected {
-    const char *source, *series, *by_hand;
+    const char *source, *series, *ours, *by_hand;
   };
-  for (const auto& [source, series, by_hand] : {Uncollected{"scheduler", "sched", "perf sched record -a -- sleep 10"},
-                                                Uncollected{"interrupts", "irq", "watch -d cat /proc/interrupts"}}) {
+  for (const auto& [source, series, ours, by_hand] :
+       {Uncollected{"scheduler", "sched", "gradsync-doctor sched -p PID as root", "perf sched record -a -- sleep 10"},
+        Uncollected{"interrupts", "irq", "gradsync-doctor irq -p PID", "watch -d cat /proc/interrupts"}}) {
     const bool told = std::any_of(report.coverage.begin(), report.coverage.end(),
                                   [name = source](const Coverage& entry) { return entry.source == name; });
     if (told || report.series.contains(series)) continue;
     report.coverage.push_back({source, "", CoverageState::unavailable,
                                origin == Origin::watched ? "not in this recording" : "not in these files",
-                               std::string("look at it by hand: ") + by_hand, 0});
+                               std::string(ours) + " beside the job; by hand: " + by_hand, 0});
   }
   const auto watch = report.facts.find("option.cupti");
   const bool every_step = watch != report.facts.end() && watch->second != "windows";

@@ -20,9 +20,7 @@ except ModuleNotFoundError:
     tomllib = None
 
 # id → why no golden case shows it.
-EXCEPTIONS = {
-    "scatter-bandwidth": "judges what `bench --device cuda` measured: tests/unit/commands/bench_report_test.cpp",
-}
+EXCEPTIONS = {}
 
 SEVERITIES = ["none", "info", "warning", "error"]
 
