@@ -5,6 +5,7 @@ GSD_UPDATE_GOLDEN=1 rewrites the texts; read the difference before committing it
 """
 import json
 import os
+import re
 import unittest
 
 import doctor
@@ -18,6 +19,23 @@ COMMANDS = {
     "perf": ("--perf", "perf sched record -a sleep 10; perf sched latency -H; perf record -e syscalls:sys_enter_copy_to_user"),
     "ncu": ("--nsys", "ncu -k regex:ncclKernel_AllReduce --set full mpirun -np 2 ./app"),
 }
+
+
+class OwnCommands(doctor.TestCase):
+    def test_what_rules_advise_to_call_exists(self):
+        """Each `gradsync-doctor COMMAND --option` in a text of rules/."""
+        helps, called = {}, 0
+        for file in sorted((doctor.ROOT / "rules").rglob("*.*")):
+            text = re.sub(r"\\\n\s*", "", file.read_text())
+            for command, rest in re.findall(r"gradsync-doctor ([a-z]+)((?: +[^\n\"`;,:)]*)?)", text):
+                if command not in helps:
+                    done = self.doctor(command, "--help")
+                    self.assertEqual(0, done.returncode, f"{file.name}: gradsync-doctor {command}")
+                    helps[command] = done.stdout
+                for option in re.findall(r"(?<!\S)--[a-z][a-z-]*", rest.split(" -- ")[0]):
+                    called += 1
+                    self.assertRegex(helps[command], re.escape(option) + r"(?![a-z-])", f"{file.name}: {command} {option}")
+        self.assertGreater(called, 20)
 
 
 class Commands(doctor.TestCase):
