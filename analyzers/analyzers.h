@@ -17,7 +17,7 @@ std::unique_ptr<Analyzer> make_overlap();             // exposed and overlapped 
 std::unique_ptr<Analyzer> make_messages();            // collectives, bytes, wire ratio, the series `messages`
 std::unique_ptr<Analyzer> make_collective_sources();  // who told sizes and device times of collectives
 std::unique_ptr<Analyzer> make_device_time();         // busy, idle and overlap of the device over the whole file
-std::unique_ptr<Analyzer> make_gpu_counters();         // hardware counters of the kernels that compress
+std::unique_ptr<Analyzer> make_gpu_counters();        // hardware counters of the kernels that compress
 std::unique_ptr<Analyzer> make_kernel_occupancy();    // how much of the device compressing kernels can fill
 std::unique_ptr<Analyzer> make_host_sync();           // blocking calls
 std::unique_ptr<Analyzer> make_lifecycle();           // when a gradient is ready, compressed, sent

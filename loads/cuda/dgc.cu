@@ -38,9 +38,7 @@ class Dgc final : public SparseLoad {
   std::optional<HistogramCount> histogram() const override { return std::nullopt; }
 
  private:
-  std::int64_t most_selected(std::int64_t wanted) const override {
-    return dgc::most_of(wanted);
-  }
+  std::int64_t most_selected(std::int64_t wanted) const override { return dgc::most_of(wanted); }
   void allocate_selection() override {
     least_ = dgc::least_of(wanted_);
     sample_size_ = dgc::sample_size(n_, options_.ratio);

@@ -5,7 +5,7 @@
 
 namespace gradsync::spool {
 
-inline constexpr uint32_t kStepDeep = 1;     // the step is (partly) inside a window
+inline constexpr uint32_t kStepDeep = 1;      // the step is (partly) inside a window
 inline constexpr uint32_t kStepCounters = 2;  // hardware counters are read in it: it is left out of every timing
 
 // Called by the thread that opens step `step`, before its record is written; bits of the above.
