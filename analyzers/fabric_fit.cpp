@@ -24,6 +24,7 @@ const std::vector<std::string> kColumns{
 struct Fitted {
   FabricCurve curve;
   CurveFit fit;
+  std::vector<SizeSample> stable;  // of the curve's: without those that jump
 };
 
 std::vector<Cell> row_of(const Fitted& fitted, const SegmentFit& segment) {
@@ -56,7 +57,7 @@ std::vector<FabricSegment> segments_of(const CurveFit& fit) {
   return segments;
 }
 
-// Without what is unstable: there a median depends on when the sweep asked. A log's few times are held against the fit.
+// Without what is unstable. A log's few times are held against the fit.
 std::vector<SizeSample> stable_sizes(const FabricCurve& curve) {
   std::vector<std::size_t> jumps = curve.live() ? jumping_sizes(curve.sizes) : std::vector<std::size_t>();
   std::erase_if(jumps, [&](std::size_t i) { return curve.sizes[i].us.size() < kFewestRepeats; });
@@ -65,6 +66,12 @@ std::vector<SizeSample> stable_sizes(const FabricCurve& curve) {
   for (std::size_t i = 0; i < curve.sizes.size(); ++i)
     if (std::find(jumps.begin(), jumps.end(), i) == jumps.end()) stable.push_back(curve.sizes[i]);
   return stable;
+}
+
+// Where a size jumps, its median depends on when the sweep asked; what the fabric can do (p10) does not.
+std::optional<CurveFit> fit_of(const FabricCurve& curve, const std::vector<SizeSample>& stable) {
+  const std::optional<CurveFit> fit = fit_curve(curve.sizes);
+  return fit && fit->location == "p50" && stable.size() < curve.sizes.size() ? fit_curve(stable) : fit;
 }
 
 void fill_shares(const Fitted& fitted, Series& rows) {
@@ -78,7 +85,7 @@ void fill_shares(const Fitted& fitted, Series& rows) {
         table.text(row, "source") != fitted.curve.source)
       continue;
     const double bytes = table.number(row, "bytes").value_or(0);
-    const bool told = std::any_of(fitted.curve.sizes.begin(), fitted.curve.sizes.end(),
+    const bool told = std::any_of(fitted.stable.begin(), fitted.stable.end(),
                                   [&](const SizeSample& size) { return static_cast<double>(size.bytes) == bytes; });
     if (const auto cost = fabric_cost(fit, fitted.curve.operation, bytes); cost && told)
       row[column] = 100 * cost->startup_share();
@@ -130,11 +137,11 @@ class FabricFitAnalyzer final : public Analyzer {
   void summarise(const RankTimeline&, const Inputs&, Summary&) const override {}
   void conclude(const Summary&, const Inputs& inputs, Conclusions& conclusions) const override {
     Series series{"fabric_fit", kColumns, {}};
-    for (FabricCurve curve : joined_places(fabric_curves(inputs.series, live_ranks(inputs)))) {
-      curve.sizes = stable_sizes(curve);
-      const std::optional<CurveFit> fit = fit_curve(curve.sizes);
+    for (const FabricCurve& curve : joined_places(fabric_curves(inputs.series, live_ranks(inputs)))) {
+      const std::vector<SizeSample> stable = stable_sizes(curve);
+      const std::optional<CurveFit> fit = fit_of(curve, stable);
       if (!fit) continue;
-      const Fitted fitted{curve, *fit};
+      const Fitted fitted{curve, *fit, stable};
       for (const SegmentFit& segment : fit->segments) series.rows.push_back(row_of(fitted, segment));
       if (const auto rows = conclusions.series.find("sweep." + curve.operation); rows != conclusions.series.end())
         fill_shares(fitted, rows->second);
