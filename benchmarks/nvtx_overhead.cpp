@@ -177,7 +177,7 @@ void nccl_wrapper() {
 
 // As NCCL calls it for each collective: the event was written by the wrapper, the plug-in finds it and adds its words.
 void nccl_plugin() {
-  using namespace gradsync::inject;
+  using namespace gradsync::nccl;
   void* library = dlopen(std::getenv("NVTX_INJECTION64_PATH"), RTLD_LAZY);
   dlopen(GSD_BENCH_NCCL, RTLD_LAZY);
   auto* wrapped = symbol<AllReduce>(library, "ncclAllReduce");

@@ -7,7 +7,7 @@
 
 #include "src/spool_writer/atomics.h"
 
-namespace gradsync::nvtx {
+namespace gradsync {
 
 template <uint32_t kSlots>
 class SideMap {
@@ -78,4 +78,4 @@ class SideMap {
   Slot slots_[kSlots];
 };
 
-}  // namespace gradsync::nvtx
+}  // namespace gradsync

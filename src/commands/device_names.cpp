@@ -39,7 +39,7 @@ const KnownName& DeviceNames::meaning(NameId name) {
   return *slot->second;
 }
 
-// As the collector numbers them (collectors/inject/cupti_events.h): the device above the stream.
+// As the collector numbers them (collectors/inject/cupti/events.h): the device above the stream.
 void DeviceNames::announce_stream(LaneId lane) {
   const std::uint32_t number = static_cast<std::uint32_t>(lane) & ~kStreamLaneBit;
   if (!streams_.try_emplace(number, true).second) return;

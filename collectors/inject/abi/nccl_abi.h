@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-namespace gradsync::inject {
+namespace gradsync::nccl {
 
 using Comm = void*;
 using Stream = void*;
@@ -34,4 +34,4 @@ inline const DataType* data_type(int type) {
   return type >= 0 && type < static_cast<int>(kDataTypes) ? &kDataTypeTable[type] : nullptr;
 }
 
-}  // namespace gradsync::inject
+}  // namespace gradsync::nccl

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-namespace gradsync::inject {
+namespace gradsync::nccl {
 
 struct EventType {
   enum : uint64_t {
@@ -230,4 +230,4 @@ struct ProfilerV5 {  // and version 6
 };
 static_assert(sizeof(ProfilerV1) == 48 && sizeof(ProfilerV4) == 48 && sizeof(ProfilerV5) == 48);
 
-}  // namespace gradsync::inject
+}  // namespace gradsync::nccl
