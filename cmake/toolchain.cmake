@@ -22,3 +22,11 @@ if(GSD_SANITIZE)
   add_compile_options(-fsanitize=${GSD_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${GSD_SANITIZE})
 endif()
+
+# For what is preloaded, or run with something preloaded: a sanitizer's runtime would not be the first library then.
+function(gsd_without_sanitizers)
+  foreach(target ${ARGN})
+    target_compile_options(${target} PRIVATE -fno-sanitize=all)
+    target_link_options(${target} PRIVATE -fno-sanitize=all)
+  endforeach()
+endfunction()
