@@ -98,6 +98,11 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
   return fmt::format("{}", fmt::join(parts, separator));
 }
 
+std::string join_words(std::string_view first, std::string_view second) {
+  const bool both = !first.empty() && !second.empty();
+  return fmt::format("{}{}{}", first, both ? " " : "", second);
+}
+
 CodePoint next_code_point(std::string_view text) {
   if (text.empty()) return {};
   const auto byte = [&](std::size_t index) { return static_cast<unsigned char>(text[index]); };

@@ -1,6 +1,7 @@
 // UTF-8 text for terminals: code points, columns, and strings of the job made harmless. Pure.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -10,7 +11,14 @@ namespace gradsync {
 
 std::string_view trim(std::string_view text);                      // without ASCII white space at both ends
 std::vector<std::string_view> split_words(std::string_view text);  // at ASCII white space; views into `text`
+// Views into a string that is gone when they are looked at: name the string first.
+template <std::same_as<std::string> Temporary>
+std::string_view trim(Temporary&&) = delete;
+template <std::same_as<std::string> Temporary>
+std::vector<std::string_view> split_words(Temporary&&) = delete;
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
+// With a blank between, where neither is empty.
+std::string join_words(std::string_view first, std::string_view second);
 
 // One step through UTF-8: a code point and how many bytes it takes. A byte that does not belong to a shortest-form
 // sequence of a scalar value is returned alone, with `valid` false.

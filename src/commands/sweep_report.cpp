@@ -18,7 +18,8 @@ std::string fact_of(const Facts& facts, const std::string& name) {
 
 std::vector<std::string> sweep_hosts(const Facts& facts, const std::string& own_host) {
   std::vector<std::string> hosts;
-  for (std::string_view name : split_words(fact_of(facts, "host_names"))) {
+  const std::string names = fact_of(facts, "host_names");
+  for (std::string_view name : split_words(names)) {
     if (name.ends_with(',')) name.remove_suffix(1);
     hosts.emplace_back(name);
   }

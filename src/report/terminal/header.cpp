@@ -23,8 +23,9 @@ std::string shell_words(const std::vector<std::string>& arguments) {
 }
 
 std::string command_text(const Report& report, const Canvas& canvas) {
-  std::string text = escape_controls(shell_words(report.run.command_line));
-  if (!report.command.empty() && report.command != "run") text = trim(report.command + " " + text);
+  const std::string job = escape_controls(shell_words(report.run.command_line));
+  const bool job_alone = report.command.empty() || report.command == "run";
+  const std::string text = job_alone ? job : join_words(report.command, job);
   const bool whole = canvas.options().verbosity == Verbosity::verbose;
   return whole ? text : shorten(text, canvas.width() - 4, "…");
 }
@@ -73,7 +74,7 @@ void draw_map(std::string_view heading, const std::map<std::string, std::string>
 
 void draw_header(const Report& report, Canvas& canvas) {
   canvas.start(0, 2);
-  canvas.piece(trim(report.tool.name + " " + report.tool.version), Paint::strong);
+  canvas.piece(join_words(report.tool.name, report.tool.version), Paint::strong);
   canvas.piece(command_text(report, canvas), Paint::plain, 3);
   canvas.piece(run_text(report.run), Paint::plain, 3);
   canvas.right(observer_text(report), Paint::faint);

@@ -50,7 +50,7 @@ std::vector<SeriesRow> rows_about(const Report& report, std::string_view series,
 }
 
 std::string heading_of(const SweepGroup& group) {
-  std::string text(trim(group.operation + " " + group.type));
+  std::string text = join_words(group.operation, group.type);
   if (!group.load.empty()) text += ", beside " + group.load;
   return text;
 }

@@ -10,6 +10,9 @@ TEST_CASE("words and trimming") {
   CHECK(split_words("  one two\n\tthree ") == std::vector<std::string_view>{"one", "two", "three"});
   CHECK(split_words("").empty());
   CHECK(join({"a", "b", "c"}, ", ") == "a, b, c");
+  CHECK(join_words("a", "b") == "a b");
+  CHECK(join_words("", "b") == "b");
+  CHECK(join_words("a", "") == "a");
 }
 
 TEST_CASE("code points: shortest forms of scalar values, anything else one byte at a time") {
