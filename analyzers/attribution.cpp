@@ -14,10 +14,6 @@
 namespace gradsync {
 namespace {
 
-const std::vector<std::string> kReportClasses{
-    "compute", "compress",  "decompress", "comm_peer_wait", "comm_startup", "comm_transfer", "comm_unsplit",
-    "memcpy",  "host_sync", "launch",     "sched_irq",      "data",         "idle"};
-
 // When the last of all ranks was ready for a collective; nothing unless every rank said so.
 class LastArrivals {
  public:
