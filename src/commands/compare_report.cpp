@@ -47,9 +47,10 @@ std::string classes_text(const SetComparison& comparison) {
 std::string why_not_tested(const SetComparison& comparison) {
   const MeasureChange& step = comparison.step();
   const bool steps = comparison.compared == ComparedUnit::steps;
-  return fmt::format("{} {} of A and {} of B, {}", step.before_n, steps ? "steps" : "runs", step.after_n,
-                     steps ? "which make fewer than 4 blocks that do not resemble each other on one side"
-                           : "fewer than 4 a side cannot show a difference at 5 %");
+  return fmt::format(
+      "{} {} of A and {} of B, {}", step.before_n, steps ? "steps" : "runs", step.after_n,
+      steps ? "which make fewer than 4 blocks that do not resemble each other on one side: more steps would tell"
+            : "fewer than 4 a side cannot show a difference at 5 %");
 }
 
 std::string step_text(const SetComparison& comparison) {
@@ -73,15 +74,6 @@ std::string names_of(const SetComparison& comparison, FindingChangeKind kind) {
   for (const FindingChange& one : comparison.findings)
     if (one.kind == kind) names.push_back(one.finding.rule);
   return join(names, ", ");
-}
-
-Series run_rows(const ComparedSet& before, const ComparedSet& after) {
-  Series series{"compare_runs", {"side", "path", "step_ms", "steps", "ranks"}, {}};
-  for (const auto& [side, set] : {std::pair{"A", &before}, {"B", &after}})
-    for (const ComparedRun& run : *set)
-      series.rows.push_back({std::string(side), run.path, metric_of(run.report, "step.time_ms")->value,
-                             run.report.run.steps, std::int64_t{run.report.run.ranks}});
-  return series;
 }
 
 std::vector<std::string> hosts_of_all(const ComparedSet& before, const ComparedSet& after) {
@@ -143,6 +135,15 @@ Verdict compare_verdict(const SetComparison& comparison) {
   return verdict;
 }
 
+Series compared_runs(const ComparedSet& before, const ComparedSet& after) {
+  Series series{"compare_runs", {"side", "path", "step_ms", "steps", "ranks"}, {}};
+  for (const auto& [side, set] : {std::pair{"A", &before}, {"B", &after}})
+    for (const ComparedRun& run : *set)
+      series.rows.push_back({std::string(side), run.path, metric_of(run.report, "step.time_ms")->value,
+                             run.report.run.steps, std::int64_t{run.report.run.ranks}});
+  return series;
+}
+
 Report compare_report(const ComparedSet& before, const ComparedSet& after, std::optional<double> percent) {
   const SetComparison comparison = compare_sets(before, after);
   const Report& newest = after.back().report;
@@ -152,7 +153,7 @@ Report compare_report(const ComparedSet& before, const ComparedSet& after, std::
   report.run.command_line = {before.front().path, after.front().path};
   report.run.hosts = hosts_of_all(before, after);
   report.run.backend = newest.run.backend;
-  report.series["compare_runs"] = run_rows(before, after);
+  report.series["compare_runs"] = compared_runs(before, after);
   add_comparison(comparison, report);
   for (const FindingChange& one : comparison.findings)
     if (one.kind == FindingChangeKind::appeared) {

@@ -24,6 +24,9 @@ Gate judge_gate(const SetComparison& comparison, double percent);
 // What happened to the step, in a sentence or two; sign `costs` where it became longer, `saves` where shorter.
 Verdict compare_verdict(const SetComparison& comparison);
 
+// The series compare_runs.
+Series compared_runs(const ComparedSet& before, const ComparedSet& after);
+
 // Findings that appeared are its findings; those of A and B are in the series compare_findings. `percent`: the gate's, if
 // it was asked for; its answer is the fact compare.gate.
 Report compare_report(const ComparedSet& before, const ComparedSet& after, std::optional<double> percent);

@@ -87,7 +87,6 @@ void JobRun::declare(CLI::App& app, Experiments experiments) {
   declare_profiles(app, profile_options_);
   declare_rules(app, rules_);
   declare_output(app, output_);
-  app.positionals_at_end();
 }
 
 Result<void> JobRun::prepare() {

@@ -29,7 +29,7 @@ enum class Experiments { offered, none };  // --ab, --quality
 
 class JobRun {
  public:
-  // CMD and all options; after the command's own, because what follows the first positional is CMD's.
+  // CMD, behind the positionals of the command's own, and all options.
   void declare(CLI::App& app, Experiments experiments);
 
   // Everything that keeps the job from starting: wrong options, rules and profiles that cannot be read.

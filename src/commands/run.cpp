@@ -1,4 +1,6 @@
 // run -- CMD…: the job under the doctor, and what its synchronisation costs.
+#include <CLI/CLI.hpp>
+
 #include "src/commands/command.h"
 #include "src/commands/job_run.h"
 
@@ -9,7 +11,10 @@ class RunCommand final : public Command {
  public:
   std::string name() const override { return "run"; }
   std::string summary() const override { return "run a job under the doctor and print what its synchronisation costs"; }
-  void declare(CLI::App& app) override { job_.declare(app, Experiments::offered); }
+  void declare(CLI::App& app) override {
+    job_.declare(app, Experiments::offered);
+    app.positionals_at_end();  // the first word that is no option is CMD's
+  }
 
   int run() override {
     if (const Result<void> prepared = job_.prepare(); !prepared) return print_error(prepared.error());
