@@ -17,9 +17,11 @@ namespace {
 constexpr double kLevel = 0.05;
 constexpr std::string_view kStep = "step.time_ms", kExposed = "sync.exposed_ms";
 // One number of a whole run: shown beside each other, tested only between sets of runs.
-constexpr std::array<std::string_view, 6> kPlain{"comm.bytes_per_step",         "comm.collectives_per_step",
-                                                 "compress.wire_ratio_percent", "comm.overlap_percent",
-                                                 "host_sync.count_per_step",    "observer.cost_percent"};
+constexpr std::array<std::string_view, 8> kPlain{
+    "comm.bytes_per_step",  "comm.collectives_per_step",  "compress.wire_ratio_percent",
+    "comm.overlap_percent", "host_sync.count_per_step",   "observer.cost_percent",
+    "gpu.sm_clock_hz",      "gpu.clock_throttled_percent"};
+constexpr double kMost = 1e15;  // what is beyond is no measurement
 
 bool is_exposed(std::string_view name) {
   return name == "compress" || name == "decompress" || name.starts_with("comm_");
@@ -32,14 +34,15 @@ std::map<std::string, std::vector<double>, std::less<>> steps_of(const Report& r
     const SeriesTable table(found->second);
     for (const auto& row : table.rows()) {
       const auto step = table.number(row, "step"), time = table.number(row, "time_ms");
-      if (!step || !time || table.number(row, "variant").value_or(0) != 0 || table.number(row, "deep").value_or(0) != 0)
+      if (!step || !time || !(std::abs(*step) < kMost) || !(std::abs(*time) < kMost) ||
+          table.number(row, "variant").value_or(0) != 0 || table.number(row, "deep").value_or(0) != 0)
         continue;
       const auto number = static_cast<std::int64_t>(*step);
       means[std::string(kStep)].add(number, *time);
       double exposed = 0;
       for (const std::string& name : kReportClasses) {
         const std::optional<double> ms = table.number(row, name + "_ms");
-        if (!ms) continue;
+        if (!ms || !(std::abs(*ms) < kMost)) continue;
         means["attribution." + name + "_ms"].add(number, *ms);
         if (is_exposed(name)) exposed += *ms;
       }
@@ -58,11 +61,21 @@ std::map<std::string, std::vector<double>, std::less<>> steps_of(const Report& r
   return samples;
 }
 
+// Of a metric that devices have and the whole has not, their median.
+std::optional<double> value_of(const Report& report, std::string_view name) {
+  if (const Metric* metric = metric_of(report, name)) return metric->value;
+  std::vector<double> of_devices;
+  for (const Metric& metric : report.metrics)
+    if (metric.name == name && metric.scope.starts_with("device:") && std::abs(metric.value) < kMost)
+      of_devices.push_back(metric.value);
+  return median(of_devices);
+}
+
 std::vector<double> values_of(const ComparedSet& set, std::string_view name) {
   std::vector<double> values;
   for (const ComparedRun& run : set)
-    if (const Metric* metric = metric_of(run.report, name); metric != nullptr && std::isfinite(metric->value))
-      values.push_back(metric->value);
+    if (const std::optional<double> value = value_of(run.report, name); value && std::abs(*value) < kMost)
+      values.push_back(*value);
   return values;
 }
 
@@ -202,6 +215,11 @@ const Metric* metric_of(const Report& report, std::string_view name) {
   for (const Metric& metric : report.metrics)
     if (metric.name == name && metric.scope == "all") return &metric;
   return nullptr;
+}
+
+const Metric* step_time_of(const Report& report) {
+  const Metric* metric = metric_of(report, kStep);
+  return metric != nullptr && metric->value > 0 && metric->value < kMost ? metric : nullptr;
 }
 
 SetComparison compare_sets(const ComparedSet& before, const ComparedSet& after) {

@@ -67,11 +67,13 @@ struct SetComparison {
   const MeasureChange* find(std::string_view measure) const;
 };
 
-// Neither may be empty; runs have step.time_ms.
+// Neither may be empty; each run has step_time_of().
 SetComparison compare_sets(const ComparedSet& before, const ComparedSet& after);
 
 // The metric of scope all; nothing where it was not measured.
 const Metric* metric_of(const Report& report, std::string_view name);
+// step.time_ms, where it is a length; nothing: the report holds no steps of a job.
+const Metric* step_time_of(const Report& report);
 
 // Series compare, compare_findings and compare_facts, metrics compare.*, and facts compare.*.
 void add_comparison(const SetComparison& comparison, Report& report);

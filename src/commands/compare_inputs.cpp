@@ -40,7 +40,7 @@ Result<ComparedInput> runs_in(const std::string& folder, const RuleSet& rules) {
     const bool candidate = is_recording(entry) || entry.extension() == ".json";
     if (!candidate) continue;
     Result<Report> report = report_at(entry.string(), rules);
-    if (report && metric_of(*report, "step.time_ms") != nullptr) {
+    if (report && step_time_of(*report) != nullptr) {
       input.runs.push_back({entry.string(), std::move(*report)});
       continue;
     }
@@ -73,7 +73,7 @@ Result<ComparedInput> compared_input(const std::string& path, const RuleSet& rul
   if (!is_recording(path) && fs::is_directory(path, error)) return runs_in(path, rules);
   Result<Report> report = report_at(path, rules);
   if (!report) return report.error();
-  if (metric_of(*report, "step.time_ms") == nullptr) return without_steps(path);
+  if (step_time_of(*report) == nullptr) return without_steps(path);
   ComparedInput input;
   input.runs.push_back({path, std::move(*report)});
   return input;

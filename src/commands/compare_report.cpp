@@ -139,8 +139,8 @@ Series compared_runs(const ComparedSet& before, const ComparedSet& after) {
   Series series{"compare_runs", {"side", "path", "step_ms", "steps", "ranks"}, {}};
   for (const auto& [side, set] : {std::pair{"A", &before}, {"B", &after}})
     for (const ComparedRun& run : *set)
-      series.rows.push_back({std::string(side), run.path, metric_of(run.report, "step.time_ms")->value,
-                             run.report.run.steps, std::int64_t{run.report.run.ranks}});
+      series.rows.push_back({std::string(side), run.path, step_time_of(run.report)->value, run.report.run.steps,
+                             std::int64_t{run.report.run.ranks}});
   return series;
 }
 

@@ -177,7 +177,7 @@ std::vector<std::string> remedies_of(const Report& report) {
 Result<void> may_verify(const Report& before, const std::string& path) {
   const auto steps = before.series.find("steps");
   const bool has_steps = steps != before.series.end() && !steps->second.rows.empty();
-  if (has_steps && metric_of(before, "step.time_ms") != nullptr) return {};
+  if (has_steps && step_time_of(before) != nullptr) return {};
   const bool of_a_job = before.command.empty() || before.command == "run" || before.command == "analyze";
   return Error{"cannot verify against", path,
                of_a_job ? "it holds no steps" : "it is a report of " + before.command + " and holds no steps of a job",

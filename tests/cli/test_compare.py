@@ -65,10 +65,16 @@ class WrongCalls(TestCase):
         sweep = self.report("ddp_healthy")
         sweep["metrics"] = [metric for metric in sweep["metrics"] if metric["name"] != "step.time_ms"]
         without = self.write("without.json", sweep)
+        unknown = self.report("ddp_healthy")
+        for metric in unknown["metrics"]:
+            if metric["name"] == "step.time_ms":
+                metric["value"] = None
+        self.write("unknown.json", unknown)
         for arguments, status, words in [
                 ([good], 2, ["B is required"]),
                 (["/nonexistent", good], 3, ["/nonexistent", "No such file"]),
                 ([good, "/dev/null"], 3, ["/dev/null", "empty"]),
+                ([self.folder / "unknown.json", good], 3, ["unknown.json", "no step time"]),
                 ([good, without], 3, ["cannot compare", "without.json", "no step time", "gradsync-doctor run"]),
                 ([empty, good], 3, ["neither reports", "gradsync-doctor run --json"]),
                 ([none, good], 3, ["a.json"]),
@@ -92,6 +98,10 @@ class Comparisons(TestCase):
         self.assertIn("gone", text)
         shown = self.doctor("show", self.folder / "compared.json").stdout
         self.assertIn("Not the same job", shown)
+
+    def test_the_report_fits_the_schema(self):
+        report, _ = self.compared("--gate=5", self.recording("ddp_topk"), self.recording("ddp_healthy"), status=11)
+        self.assertFitsSchema(report)
 
     def test_a_report_says_the_same_as_its_recording(self):
         before, after = self.recording("ddp_topk"), self.recording("ddp_healthy")

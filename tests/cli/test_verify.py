@@ -122,6 +122,11 @@ class Verifications(TestCase):
         self.assertEqual(("no_compression", [4, 5, 6]), (line["change"], line["predicted_ms"]))
         self.assertIn("verify", self.doctor("show", self.folder / "verified.json").stdout)
 
+    def test_the_report_fits_the_schema(self):
+        before = self.predicted(("predict", "no_compression", 4, 5, 6))
+        report, _ = self.verified(before, "50", "0", options=("--remedy", "no_compression"))
+        self.assertFitsSchema(report)
+
     def test_what_became_of_the_promise(self):
         for kind, saving, job, answer in [("predict", (8, 9, 10), ("50", "0"), "less than predicted"),
                                           ("predict", (1, 2, 3), ("50", "0"), "more than predicted"),

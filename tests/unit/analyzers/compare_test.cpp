@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "src/model/series_table.h"
 
@@ -185,4 +186,29 @@ TEST_CASE("as tables: what is not known is no number") {
   REQUIRE(percent != nullptr);
   CHECK(percent->value == doctest::Approx(100 * 10 / 100.2));
   CHECK(report.facts["compare.unit"].starts_with("blocks of "));
+}
+
+TEST_CASE("numbers that are no measurements do no harm") {
+  Report odd = job(100, 10);
+  for (std::size_t i = 0; i < odd.series["steps"].rows.size(); i += 3)
+    odd.series["steps"].rows[i][4] = i % 2 == 0 ? 1e308 : std::nan("");
+  odd.series["steps"].rows[1][1] = 1e300;
+  CHECK(of(job(100, 10), odd).step().before.has_value());
+  Report none = job(100, 10);
+  for (Metric& metric : none.metrics)
+    if (metric.name == "step.time_ms") metric.value = std::nan("");
+  CHECK(step_time_of(none) == nullptr);
+  CHECK(step_time_of(job(100, 10)) != nullptr);
+}
+
+TEST_CASE("what devices have is their median") {
+  Report before = job(100, 10), after = job(100, 10);
+  for (const auto& [report, hz] : {std::pair{&before, 1.4e9}, {&after, 0.9e9}})
+    for (const char* device : {"device:0", "device:1", "device:2"})
+      report->metrics.push_back({.name = "gpu.sm_clock_hz", .scope = device, .value = hz});
+  const SetComparison found = of(before, after);
+  const MeasureChange* clock = found.find("gpu.sm_clock_hz");
+  REQUIRE(clock != nullptr);
+  CHECK(*clock->change == doctest::Approx(-0.5e9));
+  CHECK(clock->answer == ChangeAnswer::not_tested);
 }
