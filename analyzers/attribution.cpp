@@ -157,6 +157,7 @@ class AttributionAnalyzer final : public Analyzer {
   static void add_steps_series(const Summary& all, const CommSplits& splits, Conclusions& conclusions) {
     Series& series = conclusions.series["steps"];
     series.name = "steps";
+    series.rows.clear();
     series.columns = {"rank", "step", "variant", "deep", "time_ms"};
     for (const std::string& name : kReportClasses) series.columns.push_back(name + "_ms");
     for (const auto& cells : all.find(kStepTable)->rows) {

@@ -129,7 +129,10 @@ class Comparer {
   void test_steps(std::string_view name, MeasureChange& change) {
     const auto was = steps_before_.find(name), is = steps_after_.find(name);
     if (was == steps_before_.end() || is == steps_after_.end()) {
-      if (name == kStep) change.answer = ChangeAnswer::too_few;
+      if (name != kStep) return;
+      change.answer = ChangeAnswer::too_few;
+      change.before_n = was == steps_before_.end() ? 0 : was->second.size();
+      change.after_n = is == steps_after_.end() ? 0 : is->second.size();
       return;
     }
     change.before_n = was->second.size();
@@ -179,12 +182,15 @@ void add_cautions(const ComparedSet& before, const ComparedSet& after, SetCompar
         "a run is one observation here, and with fewer than 4 runs a side no difference can be shown at 5 %: " +
         std::to_string(before.size()) + " and " + std::to_string(after.size()));
   for (const auto& [side, set] : {std::pair{"A", &before}, {"B", &after}})
-    for (const ComparedRun& run : *set)
+    for (const ComparedRun& run : *set) {
+      if (comparison.compared == ComparedUnit::steps && !run.report.series.contains("steps"))
+        told.push_back(std::string(side) + " " + run.path + " has no table of its steps: only their median is known");
       for (const Attribution& attribution : run.report.attribution)
         if (attribution.scope == "all" && attribution.shares_only)
           told.push_back(std::string(side) + " " + run.path +
                          " knows its classes as shares alone, because watching made its steps longer: only steps are "
                          "compared");
+    }
 }
 
 }  // namespace

@@ -99,7 +99,7 @@ void keep_track_record(const Report& report) {
 }
 
 Result<void> keep_track_record(const TriedChange& change) {
-  const Result<void> kept = append_track_record(change);
+  Result<void> kept = append_track_record(change);
   if (kept) fmt::print(stderr, "gradsync-doctor: predicted and measured are kept in {}\n", record_path().string());
   return kept;
 }

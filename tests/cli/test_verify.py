@@ -127,6 +127,16 @@ class Verifications(TestCase):
         report, _ = self.verified(before, "50", "0", options=("--remedy", "no_compression"))
         self.assertFitsSchema(report)
 
+    def test_steps_alone_can_be_compared(self):
+        """A job that tells its steps and nothing else has no classes."""
+        self.job.write_text("\n".join(line for line in JOB.splitlines() if not line.strip().startswith("event(")
+                                      and "if compress_ms" not in line).replace("    library.gsd_step(now, 0, 0)\n",
+                                      "    library.gsd_step(now, 0, 0)\n    now += int((step_ms + random.random()) * 1e6)\n"))
+        before = self.predicted()
+        report, text = self.verified(before, "60", "0")
+        self.assertEqual("rose", rows_of(report, "compare")[0]["verdict"])
+        self.assertIn("ms longer in B", text)
+
     def test_what_became_of_the_promise(self):
         for kind, saving, job, answer in [("predict", (8, 9, 10), ("50", "0"), "less than predicted"),
                                           ("predict", (1, 2, 3), ("50", "0"), "more than predicted"),

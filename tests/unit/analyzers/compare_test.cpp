@@ -97,7 +97,10 @@ TEST_CASE("too few steps are said") {
   CHECK(of(job(100, 10, 10), job(200, 10, 60)).step().answer == ChangeAnswer::too_few);
   Report without = job(100, 10);
   without.series.clear();
-  CHECK(of(without, job(110, 10)).step().answer == ChangeAnswer::too_few);
+  const SetComparison untold = of(without, job(110, 10));
+  CHECK(untold.step().answer == ChangeAnswer::too_few);
+  CHECK(untold.step().before_n == 0);
+  CHECK(untold.cautions.size() == 2);
 }
 
 TEST_CASE("several runs: a run is one observation") {

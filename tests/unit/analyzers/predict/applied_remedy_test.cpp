@@ -6,7 +6,7 @@ using namespace gradsync;
 
 namespace {
 
-Report told(Facts facts, std::vector<std::pair<std::string, double>> metrics = {}) {
+Report told(Facts facts, const std::vector<std::pair<std::string, double>>& metrics = {}) {
   Report report;
   report.facts = std::move(facts);
   for (const auto& [name, value] : metrics) report.metrics.push_back({.name = name, .value = value});
