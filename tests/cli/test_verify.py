@@ -2,10 +2,13 @@
 """verify: predicted against measured, of a job that writes its own steps; what is refused before CMD runs."""
 import copy
 import json
+import os
 import unittest
 
 import doctor
-from test_compare import rows_of
+from test_compare import TestCase as Recordings, rows_of
+
+PYTHON = os.environ.get("GSD_TORCH_PYTHON")
 
 # job.py STEP_MS COMPRESS_MS [EXIT_STATUS]: 120 steps of one rank, with stamps of its own: no time passes.
 JOB = """
@@ -187,6 +190,22 @@ class Verifications(TestCase):
         done = self.doctor("verify", self.predicted(), "-q", "--", "echo", "-n", "--json", "x", "--", "[a,b]", "-q")
         self.assertSays(done, 0)
         self.assertTrue(done.stdout.startswith("--json x -- [a,b] -q"), done.stdout)
+
+
+@unittest.skipUnless(PYTHON, "no Python with torch was found (make test TORCH_PYTHON=/path/to/python)")
+class RealJob(Recordings):
+    def test_what_was_applied_is_told_by_what_changed(self):
+        """The stored recording of a Top-K hook, and the same job without it."""
+        path = self.folder / "verified.json"
+        done = self.doctor("verify", self.recording("ddp_topk_hook"), "--json", path, "--", PYTHON,
+                           doctor.ROOT / "samples/ddp_topk_hook.py", "--remedy", "dense", "--steps", "30")
+        self.assertSays(done, 0)
+        report = json.loads(path.read_text())
+        self.assertEqual("no_compression", report["facts"]["verify.remedy"])
+        self.assertIn("compression topk → none", report["facts"]["verify.remedy.how"])
+        self.assertIn("expensive-compress is gone", report["facts"]["verify.findings"])
+        self.assertNotIn("compare.other_job", report["facts"])
+        self.assertFitsSchema(report)
 
 
 if __name__ == "__main__":
