@@ -14,10 +14,6 @@
 namespace gradsync {
 namespace {
 
-const std::vector<std::string> kReportClasses{
-    "compute", "compress",  "decompress", "comm_peer_wait", "comm_startup", "comm_transfer", "comm_unsplit",
-    "memcpy",  "host_sync", "launch",     "sched_irq",      "data",         "idle"};
-
 // When the last of all ranks was ready for a collective; nothing unless every rank said so.
 class LastArrivals {
  public:
@@ -161,6 +157,7 @@ class AttributionAnalyzer final : public Analyzer {
   static void add_steps_series(const Summary& all, const CommSplits& splits, Conclusions& conclusions) {
     Series& series = conclusions.series["steps"];
     series.name = "steps";
+    series.rows.clear();
     series.columns = {"rank", "step", "variant", "deep", "time_ms"};
     for (const std::string& name : kReportClasses) series.columns.push_back(name + "_ms");
     for (const auto& cells : all.find(kStepTable)->rows) {

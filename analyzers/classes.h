@@ -3,7 +3,9 @@
 
 #include <array>
 #include <cstddef>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "src/timeline/intervals.h"
 
@@ -27,6 +29,11 @@ inline constexpr std::size_t kStepClasses = 10;
 
 // Names as in the report; `comm` appears there as comm_peer_wait, comm_startup, comm_transfer, comm_unsplit.
 std::string_view class_name(StepClass step_class);
+
+// As the report names them: the class comm in its parts.
+inline const std::vector<std::string> kReportClasses{
+    "compute", "compress",  "decompress", "comm_peer_wait", "comm_startup", "comm_transfer", "comm_unsplit",
+    "memcpy",  "host_sync", "launch",     "sched_irq",      "data",         "idle"};
 
 // What went on in a step; the sets may overlap each other and reach beyond the step.
 struct Activity {

@@ -59,6 +59,8 @@ run_all() {
   GSD_DOCTOR="$build/gradsync-doctor" "$python" ./quiet_irq.py || true
   printf '\n== the cliff test ==\n'
   "$build/benchmarks/cliff_power"
+  printf '\n== the comparison of runs ==\n'
+  "$build/benchmarks/compare_power"
 }
 
 mkdir -p results

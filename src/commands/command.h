@@ -31,6 +31,8 @@ std::unique_ptr<Command> make_sweep_command();
 std::unique_ptr<Command> make_show_command();
 std::unique_ptr<Command> make_bench_command();
 std::unique_ptr<Command> make_whatif_command();
+std::unique_ptr<Command> make_compare_command();
+std::unique_ptr<Command> make_verify_command();
 std::unique_ptr<Command> make_irq_command();
 std::unique_ptr<Command> make_check_command();
 std::unique_ptr<Command> make_sched_command();

@@ -63,6 +63,8 @@ std::vector<std::unique_ptr<Command>> all_commands() {
   commands.push_back(make_show_command());
   commands.push_back(make_bench_command());
   commands.push_back(make_whatif_command());
+  commands.push_back(make_compare_command());
+  commands.push_back(make_verify_command());
   commands.push_back(make_irq_command());
   commands.push_back(make_check_command());
   commands.push_back(make_sched_command());

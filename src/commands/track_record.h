@@ -1,4 +1,4 @@
-// The doctor's own record: what was predicted and what was then measured of the same change, one A/B a line, in
+// The doctor's own record: what was predicted and what was then measured of the same change, an A/B or a verify a line, in
 // calibration.jsonl of the state folder. Only the newest 1000 are kept; lines of other versions stay as they are.
 #pragma once
 
@@ -23,8 +23,8 @@ struct TriedChange {
   std::string change;   // a remedy: no_compression, fp16_hook
   double step_ms = 0;   // with the hook or without it, whichever is longer
   Estimate predicted, measured;
-  std::int64_t quadruples = 0;
-  std::string tool;  // version
+  std::int64_t quadruples = 0;  // 0: of verify
+  std::string tool;             // version
   std::vector<std::string> hosts;
   std::string backend, network;
   int ranks = 0, cpus = 0;
@@ -50,6 +50,8 @@ TrackRecord read_track_record();
 Result<void> append_track_record(const TriedChange& change);
 // Appends what tried_change() finds and says so on stderr, or why not: never fatal.
 void keep_track_record(const Report& report);
+// Appends it and says so on stderr.
+Result<void> keep_track_record(const TriedChange& change);
 
 // Every prediction of a whatif report reaches as far as the errors on record say (analyzers/predict/track_record.h);
 // the fact whatif.record says how far, and by how many entries.

@@ -95,10 +95,13 @@ Result<void> append_track_record(const TriedChange& change) {
 void keep_track_record(const Report& report) {
   const std::optional<TriedChange> change = tried_change(report, std::time(nullptr));
   if (!change) return;
-  if (const Result<void> kept = append_track_record(*change); !kept)
-    print_error(kept.error());
-  else
-    fmt::print(stderr, "gradsync-doctor: predicted and measured are kept in {}\n", record_path().string());
+  if (const Result<void> kept = keep_track_record(*change); !kept) print_error(kept.error());
+}
+
+Result<void> keep_track_record(const TriedChange& change) {
+  Result<void> kept = append_track_record(change);
+  if (kept) fmt::print(stderr, "gradsync-doctor: predicted and measured are kept in {}\n", record_path().string());
+  return kept;
 }
 
 }  // namespace gradsync

@@ -27,14 +27,14 @@ std::string told(const std::map<std::string, std::vector<double>>& errors) {
   std::string text;
   for (const auto& [change, own] : errors)
     if (own.size() >= kFewestRecorded)
-      text += fmt::format("{}: at least {:.1f} % of the step to both sides, by {} A/B runs kept here; ", change,
+      text += fmt::format("{}: at least {:.1f} % of the step to both sides, by {} measured changes kept here; ", change,
                           100 * error_share(own), own.size());
   std::string fewer;
   for (const auto& [change, own] : errors)
     if (own.size() < kFewestRecorded) fewer += fmt::format("{}{} {}", fewer.empty() ? "" : ", ", change, own.size());
-  return fmt::format("{}{}at least {:.0f} % of the step to both sides: fewer than {} A/B runs are kept here ({})", text,
-                     text.empty() ? "" : "others: ", 100 * kPriorErrorShare, kFewestRecorded,
-                     fewer.empty() ? "none" : fewer);
+  return fmt::format(
+      "{}{}at least {:.0f} % of the step to both sides: fewer than {} measured changes are kept here ({})", text,
+      text.empty() ? "" : "others: ", 100 * kPriorErrorShare, kFewestRecorded, fewer.empty() ? "none" : fewer);
 }
 
 }  // namespace

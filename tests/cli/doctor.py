@@ -48,6 +48,13 @@ class TestCase(unittest.TestCase):
         self.assertEqual(1, len(entries), report["coverage"])
         return entries[0]
 
+    def assertFitsSchema(self, report):
+        try:
+            import jsonschema
+        except ImportError:
+            self.skipTest("python3-jsonschema is not installed")
+        jsonschema.validate(report, json.loads((ROOT / "schema/report.schema.json").read_text()))
+
 
 def fired(report):
     return [finding["rule"] for finding in report["findings"] if finding["state"] == "fired"]

@@ -158,13 +158,13 @@ class Record(TestCase):
     def test_errors_on_record_widen(self):
         recording = self.recording("ddp_topk")
         before, step, text, _ = self.interval(recording)
-        self.assertIn("at least 5 % of the step to both sides: fewer than 5 A/B runs are kept here (none)", text)
+        self.assertIn("at least 5 % of the step to both sides: fewer than 5 measured changes are kept here (none)", text)
         self.assertLessEqual(before["p05"], before["p50"] - 0.05 * step + 1e-6)
         self.keep([0.3] * 6)
         after, step, text, report = self.interval(recording)
         self.assertAlmostEqual(after["p50"] - 0.3 * step, after["p05"], delta=1e-3)
         self.assertEqual(before["p50"], after["p50"])
-        self.assertIn("no_compression: at least 30.0 % of the step to both sides, by 6 A/B runs kept here", text)
+        self.assertIn("no_compression: at least 30.0 % of the step to both sides, by 6 measured changes kept here", text)
         self.assertLessEqual(after["probability"], before["probability"])
         self.assertIn("whatif.record", report["facts"])
 
@@ -179,7 +179,7 @@ class Record(TestCase):
             file.write("{}\nnot JSON\n")
         report, _ = self.whatif(self.recording("ddp_topk"), "--fabric", self.fabric(1.5))
         self.assertIn("2 lines", self.coverage(report, "track record")[0]["reason"])
-        self.assertIn("by 5 A/B runs", report["facts"]["whatif.record"])
+        self.assertIn("by 5 measured changes", report["facts"]["whatif.record"])
 
 
 class Hooks(TestCase):

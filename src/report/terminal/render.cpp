@@ -27,7 +27,9 @@ void draw_subject(const Report& report, Canvas& canvas) {
   if (report.command == "whatif") draw_whatif(report, canvas);
   draw_fabric(report, canvas);
   canvas.blank();
-  if (report.command == "whatif") return;
+  draw_comparison(report, canvas);
+  canvas.blank();
+  if (report.command == "whatif" || report.command == "compare") return;
   if (report.command == "bench") return draw_loads(report, canvas);
   if (!without_job(report)) {
     draw_step_bars(report, canvas);
@@ -45,7 +47,7 @@ void draw_subject(const Report& report, Canvas& canvas) {
 
 // The four steps are those of a job's diagnosis; of a sweep on demand.
 bool shows_steps(const Report& report, Verbosity verbosity) {
-  if (report.command == "bench" || report.command == "whatif") return false;
+  if (report.command == "bench" || report.command == "whatif" || report.command == "compare") return false;
   if (report.command == "sweep") return verbosity == Verbosity::verbose;
   return report.command != "irq";
 }
@@ -61,7 +63,7 @@ std::string render_terminal(const Report& report, const TerminalOptions& options
     draw_verdict(report, canvas);
     draw_irq_plan(report, canvas);
     if (report.command == "whatif") draw_whatif(report, canvas);
-    draw_findings(report, outcomes, canvas);
+    if (report.command != "compare" || !outcomes.empty()) draw_findings(report, outcomes, canvas);
     return canvas.take();
   }
   draw_header(report, canvas);
@@ -72,7 +74,7 @@ std::string render_terminal(const Report& report, const TerminalOptions& options
   canvas.blank();
   if (shows_steps(report, options.verbosity)) draw_diagnostic_steps(report, outcomes, canvas);
   canvas.blank();
-  if ((report.command != "bench" && report.command != "whatif") || !outcomes.empty())
+  if ((report.command != "bench" && report.command != "whatif" && report.command != "compare") || !outcomes.empty())
     draw_findings(report, outcomes, canvas);
   canvas.blank();
   draw_coverage(report, canvas);

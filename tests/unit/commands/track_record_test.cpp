@@ -145,5 +145,6 @@ TEST_CASE("whatif's intervals reach as far as the record says, and it says by ho
   CHECK(row.text("worth_trying") == "no");
   CHECK(humbled.metrics[1].p10 == -10);
   CHECK(humbled.facts.at("whatif.record")
-            .find("no_compression: at least 30.0 % of the step to both sides, by 6 A/B runs") != std::string::npos);
+            .find("no_compression: at least 30.0 % of the step to both sides, by 6 measured changes") !=
+        std::string::npos);
 }
