@@ -88,11 +88,7 @@ class Folding {
   std::map<const Finding*, const Finding*> top_;
 };
 
-void draw_label(std::string_view label, Canvas& canvas) {
-  canvas.start(kIndent, canvas.narrow() ? kIndent + 2 : kTextColumn);
-  canvas.piece(label, Paint::faint);
-  if (!canvas.narrow()) canvas.tab(kTextColumn);
-}
+void draw_label(std::string_view label, Canvas& canvas) { canvas.label(label, kIndent, kTextColumn, Paint::faint); }
 
 void draw_evidence(const Report& report, const Finding& finding, Canvas& canvas) {
   std::vector<std::string> pieces;

@@ -62,9 +62,7 @@ Paint paint_of(VerdictSign sign) {
 
 void draw_map(std::string_view heading, const std::map<std::string, std::string>& map, Canvas& canvas) {
   if (map.empty()) return;
-  canvas.start(0, canvas.narrow() ? 2 : 10);
-  canvas.piece(heading, Paint::strong);
-  canvas.tab(canvas.narrow() ? 0 : 10);
+  canvas.label(heading, 0, 10, Paint::strong);
   std::size_t left = map.size();
   for (const auto& [name, value] : map) canvas.piece(fmt::format("{} {}{}", name, value, --left == 0 ? "" : " ·"));
 }

@@ -1,8 +1,8 @@
 #include "src/report/terminal.h"
-#include "src/report/terminal/canvas.h"
 #include "src/report/terminal/fabric.h"
 #include "src/report/terminal/outcomes.h"
 #include "src/report/terminal/parts.h"
+#include "src/report/terminal/text_canvas.h"
 
 namespace gradsync {
 namespace {
@@ -53,7 +53,7 @@ bool shows_steps(const Report& report, Verbosity verbosity) {
 }  // namespace
 
 std::string render_terminal(const Report& report, const TerminalOptions& options) {
-  Canvas canvas(options);
+  TextCanvas canvas(options);
   std::vector<Outcome> outcomes = outcomes_of(report);
   if (report.command == "sweep" && options.verbosity != Verbosity::verbose)
     std::erase_if(outcomes, [](const Outcome& outcome) { return !about_the_fabric(outcome); });
