@@ -22,11 +22,12 @@ std::string shell_words(const std::vector<std::string>& arguments) {
   return join(words, " ");
 }
 
-std::string command_text(const Report& report, const Canvas& canvas) {
-  std::string text = escape_controls(shell_words(report.run.command_line));
-  if (!report.command.empty() && report.command != "run") text = trim(report.command + " " + text);
-  const bool whole = canvas.options().verbosity == Verbosity::verbose;
-  return whole ? text : shorten(text, canvas.width() - 4, "…");
+}  // namespace
+
+std::string command_text(const Report& report) {
+  const std::string text = escape_controls(shell_words(report.run.command_line));
+  if (report.command.empty() || report.command == "run") return text;
+  return std::string(trim(report.command + " " + text));
 }
 
 std::string run_text(const RunInfo& run) {
@@ -60,6 +61,8 @@ Paint paint_of(VerdictSign sign) {
   return Paint::warning;
 }
 
+namespace {
+
 void draw_map(std::string_view heading, const std::map<std::string, std::string>& map, Canvas& canvas) {
   if (map.empty()) return;
   canvas.label(heading, 0, 10, Paint::strong);
@@ -72,7 +75,9 @@ void draw_map(std::string_view heading, const std::map<std::string, std::string>
 void draw_header(const Report& report, Canvas& canvas) {
   canvas.start(0, 2);
   canvas.piece(trim(report.tool.name + " " + report.tool.version), Paint::strong);
-  canvas.piece(command_text(report, canvas), Paint::plain, 3);
+  const bool whole = canvas.options().verbosity == Verbosity::verbose;
+  const std::string command = command_text(report);
+  canvas.piece(whole ? command : shorten(command, canvas.width() - 4, "…"), Paint::plain, 3);
   canvas.piece(run_text(report.run), Paint::plain, 3);
   canvas.right(observer_text(report), Paint::faint);
 }

@@ -1,6 +1,7 @@
 // The parts of the terminal report, in the order in which they are drawn. Each begins on a line of its own.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "src/model/report.h"
@@ -26,5 +27,18 @@ void draw_coverage(const Report& report, Canvas& canvas);
 void draw_unjudged(const std::vector<Outcome>& outcomes, Canvas& canvas);
 void draw_clean(const std::vector<Outcome>& outcomes, Canvas& canvas);
 void draw_facts(const Report& report, Canvas& canvas);
+
+// Pieces of those, for a renderer that arranges them itself.
+std::string command_text(const Report& report);   // "analyze a.json b.json", as one would type it; controls are visible
+std::string run_text(const RunInfo& run);         // "2 ranks · 48 steps · 21.4 s · gloo"
+std::string observer_text(const Report& report);  // "observer cost 0.3 % (ABBA)"; empty: not measured
+Paint paint_of(VerdictSign sign);
+std::vector<int> shown_steps(const std::vector<Outcome>& outcomes);  // the four, and 0 where there are rules of none
+std::string step_name(int number);                                   // "2 small-packet tax"
+void draw_step_state(const Report& report, const std::vector<Outcome>& outcomes, int number, Canvas& canvas);
+void draw_finding_title(const Finding& finding, Canvas& canvas);
+void draw_finding_details(const Report& report, const Finding& finding, Canvas& canvas);  // evidence … saves
+void draw_symptom(const Finding& finding, Canvas& canvas);                                // one that another explains
+void draw_no_findings(const std::vector<Outcome>& outcomes, Canvas& canvas);
 
 }  // namespace gradsync
