@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "src/model/report.h"
+#include "src/model/series_table.h"
 #include "src/report/terminal/canvas.h"
 #include "src/report/terminal/outcomes.h"
 
@@ -28,6 +29,12 @@ void draw_unjudged(const std::vector<Outcome>& outcomes, Canvas& canvas);
 void draw_clean(const std::vector<Outcome>& outcomes, Canvas& canvas);
 void draw_facts(const Report& report, Canvas& canvas);
 
+// What a report of its command shows.
+bool without_job(const Report& report);                       // of machines alone: there is no step
+bool shows_steps(const Report& report, Verbosity verbosity);  // the four of a job's diagnosis; of a sweep on demand
+bool shows_findings(const Report& report, const std::vector<Outcome>& outcomes);
+std::vector<Outcome> shown_outcomes(const Report& report, Verbosity verbosity);
+
 // Pieces of those, for a renderer that arranges them itself.
 std::string command_text(const Report& report);   // "analyze a.json b.json", as one would type it; controls are visible
 std::string run_text(const RunInfo& run);         // "2 ranks · 48 steps · 21.4 s · gloo"
@@ -39,6 +46,7 @@ void draw_step_state(const Report& report, const std::vector<Outcome>& outcomes,
 void draw_finding_title(const Finding& finding, Canvas& canvas);
 void draw_finding_details(const Report& report, const Finding& finding, Canvas& canvas);  // evidence … saves
 void draw_symptom(const Finding& finding, Canvas& canvas);                                // one that another explains
+std::string remedy_saving(const SeriesRow& row);  // of the series whatif: "−47.1 ms predicted (40.2 … 52.0), …"
 void draw_no_findings(const std::vector<Outcome>& outcomes, Canvas& canvas);
 
 }  // namespace gradsync

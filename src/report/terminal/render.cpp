@@ -17,10 +17,31 @@ bool about_the_fabric(const Outcome& outcome) {
   return false;
 }
 
+}  // namespace
+
 bool without_job(const Report& report) {
   const auto job = report.facts.find("job");
   return job != report.facts.end() && job->second == "none";
 }
+
+bool shows_steps(const Report& report, Verbosity verbosity) {
+  if (report.command == "bench" || report.command == "whatif") return false;
+  if (report.command == "sweep") return verbosity == Verbosity::verbose;
+  return report.command != "irq";
+}
+
+bool shows_findings(const Report& report, const std::vector<Outcome>& outcomes) {
+  return (report.command != "bench" && report.command != "whatif") || !outcomes.empty();
+}
+
+std::vector<Outcome> shown_outcomes(const Report& report, Verbosity verbosity) {
+  std::vector<Outcome> outcomes = outcomes_of(report);
+  if (report.command == "sweep" && verbosity != Verbosity::verbose)
+    std::erase_if(outcomes, [](const Outcome& outcome) { return !about_the_fabric(outcome); });
+  return outcomes;
+}
+
+namespace {
 
 // What was measured: a fabric, loads, interrupts, or the step of a job.
 void draw_subject(const Report& report, Canvas& canvas) {
@@ -43,20 +64,11 @@ void draw_subject(const Report& report, Canvas& canvas) {
   if (report.command != "irq" || canvas.options().verbosity == Verbosity::verbose) draw_measured(report, canvas);
 }
 
-// The four steps are those of a job's diagnosis; of a sweep on demand.
-bool shows_steps(const Report& report, Verbosity verbosity) {
-  if (report.command == "bench" || report.command == "whatif") return false;
-  if (report.command == "sweep") return verbosity == Verbosity::verbose;
-  return report.command != "irq";
-}
-
 }  // namespace
 
 std::string render_terminal(const Report& report, const TerminalOptions& options) {
   TextCanvas canvas(options);
-  std::vector<Outcome> outcomes = outcomes_of(report);
-  if (report.command == "sweep" && options.verbosity != Verbosity::verbose)
-    std::erase_if(outcomes, [](const Outcome& outcome) { return !about_the_fabric(outcome); });
+  const std::vector<Outcome> outcomes = shown_outcomes(report, options.verbosity);
   if (options.verbosity == Verbosity::quiet) {
     draw_verdict(report, canvas);
     draw_irq_plan(report, canvas);
@@ -72,8 +84,7 @@ std::string render_terminal(const Report& report, const TerminalOptions& options
   canvas.blank();
   if (shows_steps(report, options.verbosity)) draw_diagnostic_steps(report, outcomes, canvas);
   canvas.blank();
-  if ((report.command != "bench" && report.command != "whatif") || !outcomes.empty())
-    draw_findings(report, outcomes, canvas);
+  if (shows_findings(report, outcomes)) draw_findings(report, outcomes, canvas);
   canvas.blank();
   draw_coverage(report, canvas);
   canvas.blank();
