@@ -92,6 +92,7 @@ class RunCommand final : public Command {
   }
 
   int run() override {
+    if (const Result<void> may = check_output(output_); !may) return print_error(may.error());
     const Result<std::int64_t> linger = parse_duration_ns(linger_);
     if (!linger) return print_error(usage(linger.error(), "--linger"));
     if (steps_ != "all" && !is_step_range(steps_))

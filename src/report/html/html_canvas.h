@@ -35,7 +35,7 @@ class HtmlCanvas final : public Canvas {
 
   Markup& page_;
   std::string level_;
-  std::size_t base_ = 0;       // depth of the block's parent
+  std::size_t base_ = 0;  // depth of the block's parent
   Block block_ = Block::none;
   int pair_indent_ = 0;
   bool line_open_ = false, empty_line_ = true;

@@ -51,8 +51,8 @@ Scale::Scale(ScaleKind kind, double low, double high, double from, double to)
 double Scale::at(double value) const {
   if (!std::isfinite(value)) return from_;
   value = std::clamp(value, low_, high_);
-  const double share = kind_ == ScaleKind::linear ? (value - low_) / (high_ - low_)
-                                                  : std::log(value / low_) / std::log(high_ / low_);
+  const double share =
+      kind_ == ScaleKind::linear ? (value - low_) / (high_ - low_) : std::log(value / low_) / std::log(high_ / low_);
   return from_ + share * (to_ - from_);
 }
 
@@ -117,8 +117,7 @@ void Plot::path(const std::string& style, const std::string& data, const std::st
   page_.close();
 }
 
-void Plot::box(const std::string& style, double left, double top, double width, double height,
-               const std::string& tip) {
+void Plot::box(const std::string& style, double left, double top, double width, double height, const std::string& tip) {
   const Attributes attributes{{"class", style},
                               {"x", coordinate(left)},
                               {"y", coordinate(top)},

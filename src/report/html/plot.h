@@ -32,7 +32,7 @@ class Scale {
 struct Axis {
   ScaleKind kind = ScaleKind::linear;
   double low = 0, high = 1;
-  std::string name;                           // "µs", "message size"; empty: none
+  std::string name;                          // "µs", "message size"; empty: none
   std::function<std::string(double)> label;  // of a tick; empty: no ticks
 };
 

@@ -46,9 +46,9 @@ svg text.on{fill:#fff;text-anchor:middle;font-weight:600}
 .range2{stroke:var(--other);stroke-width:4;stroke-linecap:round;fill:none}
 .p0{fill:var(--plot)}.p1{fill:var(--other)}.mark{fill:var(--bad);opacity:.25}.hit{fill:none;stroke:var(--bad);stroke-width:2}
 .faintfill{fill:var(--faint)}.alone{fill:none;stroke:var(--faint)}
-.k-compute{fill:#3d74ad}.k-forward{fill:#3d74ad}.k-backward{fill:#27537f}.k-optimizer{fill:#5c8f9e}
+.k-compute{fill:#3d74ad}.k-forward{fill:#3d74ad}.k-backward{fill:#2b7c97}.k-optimizer{fill:#5c8f9e}
 .k-compress{fill:#c2571c}.k-decompress{fill:#a8780f}.k-comm,.k-comm_unsplit,.k-comm_transfer{fill:#7d58a8}
-.k-comm_peer_wait{fill:#a56fa8}.k-comm_startup{fill:#5b4f9e}.k-memcpy{fill:#2d8a80}.k-host_sync{fill:#b83a4b}
+.k-comm_peer_wait{fill:#a56fa8}.k-comm_startup{fill:#6d63b8}.k-memcpy{fill:#2d8a80}.k-host_sync{fill:#b83a4b}
 .k-launch{fill:#866546}.k-sched_irq{fill:#c04a8c}.k-data{fill:#65822a}.k-idle,.k-other{fill:#767f8a}
 .h1{fill:var(--plot);opacity:.25}.h2{fill:var(--plot);opacity:.5}.h3{fill:var(--plot);opacity:.75}.h4{fill:var(--plot)}
 )";
@@ -81,8 +81,8 @@ addEventListener('beforeprint', () => document.querySelectorAll('details').forEa
 }  // namespace
 
 std::string_view html_style() { return kStyle; }
-std::string_view html_style_hash() { return "STYLEHASH"; }
+std::string_view html_style_hash() { return "i50yz6fuPJCJgEwTJiaMeyv1A5tgI30U9iaDHyvnpfA="; }
 std::string_view html_script() { return kScript; }
-std::string_view html_script_hash() { return "SCRIPTHASH"; }
+std::string_view html_script_hash() { return "9Z4zraAWNPSWEkhsvXnrqDCQuphOmaZbTZAyOjPo/7E="; }
 
 }  // namespace gradsync

@@ -48,6 +48,8 @@ std::string observer_text(const Report& report) {
   return timed.metric == nullptr ? "" : "observer cost " + format_percent(timed.value);
 }
 
+namespace {
+
 Paint paint_of(VerdictSign sign) {
   switch (sign) {
     case VerdictSign::costs:
@@ -60,8 +62,6 @@ Paint paint_of(VerdictSign sign) {
   }
   return Paint::warning;
 }
-
-namespace {
 
 void draw_map(std::string_view heading, const std::map<std::string, std::string>& map, Canvas& canvas) {
   if (map.empty()) return;
@@ -82,18 +82,28 @@ void draw_header(const Report& report, Canvas& canvas) {
   canvas.right(observer_text(report), Paint::faint);
 }
 
+std::vector<std::string> verdict_lines(const Report& report) {
+  std::string_view left = report.verdict.text;
+  if (trim(left).empty()) left = "none: nothing was measured that could tell";
+  std::vector<std::string> lines;
+  while (!left.empty()) {
+    const std::size_t end = std::min(left.find('\n'), left.size());
+    lines.emplace_back(left.substr(0, end));
+    left.remove_prefix(std::min(end + 1, left.size()));
+  }
+  return lines;
+}
+
 void draw_verdict(const Report& report, Canvas& canvas) {
   const int column = canvas.narrow() ? 2 : 9;
   canvas.start(0, column);
   canvas.piece("VERDICT", paint_of(report.verdict.sign));
   canvas.tab(column);
-  std::string_view left = report.verdict.text;
-  if (trim(left).empty()) left = "none: nothing was measured that could tell";
-  for (bool first = true; !left.empty(); first = false) {
-    const std::size_t end = std::min(left.find('\n'), left.size());
+  bool first = true;
+  for (const std::string& line : verdict_lines(report)) {
     if (!first) canvas.start(column, column);
-    canvas.prose(left.substr(0, end));
-    left.remove_prefix(std::min(end + 1, left.size()));
+    canvas.prose(line);
+    first = false;
   }
 }
 

@@ -39,13 +39,14 @@ std::vector<Outcome> shown_outcomes(const Report& report, Verbosity verbosity);
 std::string command_text(const Report& report);   // "analyze a.json b.json", as one would type it; controls are visible
 std::string run_text(const RunInfo& run);         // "2 ranks · 48 steps · 21.4 s · gloo"
 std::string observer_text(const Report& report);  // "observer cost 0.3 % (ABBA)"; empty: not measured
-Paint paint_of(VerdictSign sign);
+std::vector<std::string> verdict_lines(const Report& report);
 std::vector<int> shown_steps(const std::vector<Outcome>& outcomes);  // the four, and 0 where there are rules of none
 std::string step_name(int number);                                   // "2 small-packet tax"
 void draw_step_state(const Report& report, const std::vector<Outcome>& outcomes, int number, Canvas& canvas);
 void draw_finding_title(const Finding& finding, Canvas& canvas);
 void draw_finding_details(const Report& report, const Finding& finding, Canvas& canvas);  // evidence … saves
 void draw_symptom(const Finding& finding, Canvas& canvas);                                // one that another explains
+std::string memory_text(const Report& report);    // of bench: "memory: read 21.3 GB/s, …"
 std::string remedy_saving(const SeriesRow& row);  // of the series whatif: "−47.1 ms predicted (40.2 … 52.0), …"
 void draw_no_findings(const std::vector<Outcome>& outcomes, Canvas& canvas);
 
