@@ -23,16 +23,17 @@ std::string_view class_of(Paint paint) {
   return "";
 }
 
-TerminalOptions everything() {
+TerminalOptions wide(Verbosity verbosity) {
   TerminalOptions options;
   options.width = 160;
-  options.verbosity = Verbosity::verbose;
+  options.verbosity = verbosity;
   return options;
 }
 
 }  // namespace
 
-HtmlCanvas::HtmlCanvas(Markup& page, std::string_view level) : Canvas(everything()), page_(page), level_(level) {
+HtmlCanvas::HtmlCanvas(Markup& page, std::string_view level, Verbosity verbosity)
+    : Canvas(wide(verbosity)), page_(page), level_(level) {
   base_ = page.depth();
 }
 

@@ -12,8 +12,8 @@ namespace gradsync {
 
 class HtmlCanvas final : public Canvas {
  public:
-  // `level` of its headings: "h2", "h3".
-  explicit HtmlCanvas(Markup& page, std::string_view level = "h2");
+  // `level` of its headings: "h2", "h3". A page has room for everything.
+  explicit HtmlCanvas(Markup& page, std::string_view level = "h2", Verbosity verbosity = Verbosity::verbose);
 
   int width() const override { return 160; }
   void heading(std::string_view title, std::string_view remark) override;

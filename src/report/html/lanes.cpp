@@ -18,6 +18,7 @@ namespace gradsync {
 namespace {
 
 constexpr double kTrack = 22, kLabels = 190, kThinnest = 0.7;
+constexpr std::string_view kMedian = "median";
 constexpr double kFarthest = 1e15;  // of numbers of ranks and steps: a file may hold anything
 constexpr std::size_t kMostTracks = 64, kLabelColumns = 30;
 
@@ -92,14 +93,15 @@ std::vector<LegendEntry> legend_of(const std::set<std::string>& seen) {
 
 // How the analyzer found it: the word stands in the fact lanes.median_step or lanes.worst_step.
 std::string which(const Report& report, std::int64_t step) {
-  for (const char* name : {"median", "worst"}) {
-    const auto fact = report.facts.find(std::string("lanes.") + name + "_step");
-    if (fact != report.facts.end() && fact->second == std::to_string(step)) return std::string(" (") + name + ")";
+  for (const std::string_view name : {kMedian, std::string_view("worst")}) {
+    const auto fact = report.facts.find(fmt::format("lanes.{}_step", name));
+    if (fact != report.facts.end() && fact->second == std::to_string(step)) return std::string(name);
   }
   return "";
 }
 
 void draw_step(const Report& report, std::int64_t step, const Tracks& tracks, Markup& page) {
+  const std::string word = which(report, step);
   double first = 0, last = 0;
   std::size_t events = 0;
   for (const auto& [track, all] : tracks)
@@ -113,7 +115,7 @@ void draw_step(const Report& report, std::int64_t step, const Tracks& tracks, Ma
   std::string caption = "Point at a box for its name and times.";
   if (shown < tracks.size()) caption += fmt::format(" {} of {} lanes are drawn.", shown, tracks.size());
   Plot plot(page,
-            {fmt::format("Timeline of step {}{}", step, which(report, step)),
+            {fmt::format("Timeline of step {}{}", step, word.empty() ? "" : " (" + word + ")"),
              fmt::format("{} on {}, {} long", plural(static_cast<std::int64_t>(events), "event"),
                          plural(static_cast<std::int64_t>(tracks.size()), "lane"), time_tick(last - first)),
              caption},
@@ -134,8 +136,12 @@ void draw_step(const Report& report, std::int64_t step, const Tracks& tracks, Ma
 
 }  // namespace
 
+// The median step first: the other one is read against it.
 void write_lanes(const Report& report, Markup& page) {
-  for (const auto& [step, tracks] : tracks_by_step(report)) draw_step(report, step, tracks, page);
+  const std::map<std::int64_t, Tracks> steps = tracks_by_step(report);
+  for (const bool median : {true, false})
+    for (const auto& [step, tracks] : steps)
+      if ((which(report, step) == kMedian) == median) draw_step(report, step, tracks, page);
 }
 
 }  // namespace gradsync

@@ -51,7 +51,7 @@ std::string escape_markup(std::string_view text) {
 }
 
 std::string coordinate(double value) {
-  const double tenth = std::isfinite(value) ? std::round(value * 10) / 10 : 0;
+  const double tenth = std::isfinite(value) ? std::round(value * 10) / 10 + 0.0 : 0;  // never -0
   return tenth == std::round(tenth) ? fmt::format("{:.0f}", tenth) : fmt::format("{:.1f}", tenth);
 }
 

@@ -38,7 +38,7 @@ void draw_histogram(const std::map<int, Bin>& bins, Markup& page) {
     count += bin.count;
   }
   if (most <= 0) return;
-  const double low = std::exp2(bins.begin()->first), high = std::exp2(bins.rbegin()->first + 1);
+  const double low = std::exp2(bins.begin()->first - 1), high = std::exp2(bins.rbegin()->first + 2);
   Plot plot(page,
             {"Messages by size",
              fmt::format("{} collectives per step between {} and {}", format_short(count), format_bytes(low),

@@ -65,11 +65,20 @@ void write_drawn(const Report& report, DrawPart draw, Markup& page) {
   canvas.finish();
 }
 
+bool about_a_job(const Report& report) {
+  return !without_job(report) && report.command != "whatif" && report.command != "bench";
+}
+
+std::string subject_name(const Report& report) {
+  if (report.command == "whatif") return "What would help";
+  return about_a_job(report) ? "The step" : "What was measured";
+}
+
 // What was measured: a fabric, loads, interrupts, or the step of a job.
 void write_subject(const Report& report, Markup& page) {
   page.open("section", {{"aria-labelledby", "measured"}});
-  const bool job = !without_job(report) && report.command != "whatif" && report.command != "bench";
-  page.element("h2", {{"id", page.id("measured")}}, job ? "The step" : "What was measured");
+  const bool job = about_a_job(report);
+  page.element("h2", {{"id", page.id("measured")}}, subject_name(report));
   if (report.command == "whatif") write_whatif(report, page);
   write_fabric(report, page);
   if (report.command == "bench") write_loads(report, page);
@@ -122,8 +131,10 @@ void write_limits(const Report& report, const std::vector<Outcome>& outcomes, Ma
   HtmlCanvas canvas(page);
   draw_coverage(report, canvas);
   canvas.finish();
-  draw_unjudged(outcomes, canvas);
-  canvas.finish();
+  HtmlCanvas brief(page, "h2",
+                   Verbosity::normal);  // what would help is enough; the JSON says which metrics are missing
+  draw_unjudged(outcomes, brief);
+  brief.finish();
   draw_clean(outcomes, canvas);
   canvas.finish();
   page.close();
@@ -135,7 +146,7 @@ std::string render_html(const Report& report) {
   const std::vector<Outcome> outcomes = shown_outcomes(report, Verbosity::normal);
   const bool steps = shows_steps(report, Verbosity::normal), findings = shows_findings(report, outcomes),
              pictures = has_pictures(report);
-  std::vector<std::pair<std::string, std::string>> parts{{"verdict", "Verdict"}, {"measured", "Measured"}};
+  std::vector<std::pair<std::string, std::string>> parts{{"verdict", "Verdict"}, {"measured", subject_name(report)}};
   if (steps) parts.emplace_back("checks", "Diagnostic steps");
   if (findings) parts.emplace_back("findings", "Findings");
   if (pictures) parts.emplace_back("pictures", "Pictures");

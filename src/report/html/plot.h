@@ -43,7 +43,7 @@ struct PlotWords {
 
 struct PlotSize {
   double width = 900, height = 260;
-  double left = 64, right = 16, top = 12, bottom = 44;  // margins
+  double left = 64, right = 28, top = 12, bottom = 44;  // margins
 };
 
 struct LegendEntry {

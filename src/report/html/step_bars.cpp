@@ -14,7 +14,7 @@ namespace gradsync {
 namespace {
 
 constexpr std::size_t kMostRanks = 256;
-constexpr double kWordRoom = 7;  // width of a character in a segment of the bar
+constexpr double kWordRoom = 7.6;  // width of a character in a segment of the bar
 
 struct Segment {
   std::string name, label, text;
@@ -45,7 +45,7 @@ void draw_bar(const Report& report, const Attribution& attribution, const StepSp
   if (time != nullptr) title += " " + format_ms(time->value) + " " + spread_text(*time);
   Plot plot(page, {title, description, inflation_text(report, attribution)},
             {ScaleKind::linear, 0, split.total, "", [&](double value) { return format_short(value) + unit; }}, {},
-            {900, 84, 8, 8, 4, 36});
+            {900, 84, 20, 28, 4, 36});
   double sum = 0;
   for (const Segment& segment : segments) {
     const double left = plot.x(sum), right = plot.x(sum += segment.value);

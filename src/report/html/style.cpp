@@ -3,15 +3,14 @@
 namespace gradsync {
 namespace {
 
-// Text has a contrast of at least 4.5 on its ground in both schemes, shapes of 3 (measured by tests/unit/report/check_html.py).
+// Text has a contrast of at least 4.5 on its ground in both schemes, shapes of 3 (measured by tests/unit/report/html/check_html.py).
 constexpr std::string_view kStyle = R"(
 :root{color-scheme:light dark;--ground:#fff;--soft:#f4f6f8;--line:#c4ccd4;--text:#1b1f24;--faint:#57606a;
 --good:#1a6e33;--warning:#855300;--bad:#b42318;--link:#0b5cad;--plot:#3c78b4;--other:#a34d0f}
 @media(prefers-color-scheme:dark){:root{--ground:#14181d;--soft:#1e242b;--line:#46505a;--text:#e6e9ec;--faint:#a3adb8;
 --good:#5fc67e;--warning:#e0ac4a;--bad:#ff8a7d;--link:#7cb7ff;--plot:#6ba6e0;--other:#e08a4a}}
 @media print{:root{--ground:#fff;--soft:#fff;--line:#999;--text:#000;--faint:#444;--good:#1a6e33;--warning:#855300;
---bad:#b42318;--link:#000;--plot:#3c78b4;--other:#a34d0f}nav{display:none}
-article,figure,tr{break-inside:avoid}h2,h3{break-after:avoid}.scroll{overflow:visible}*{print-color-adjust:exact}}
+--bad:#b42318;--link:#000;--plot:#3c78b4;--other:#a34d0f}}
 *{box-sizing:border-box}
 body{margin:0 auto;max-width:68rem;padding:1rem;background:var(--ground);color:var(--text);
 font:1rem/1.5 system-ui,sans-serif;overflow-wrap:anywhere}
@@ -37,7 +36,7 @@ th,td{padding:.2rem .75rem .2rem 0;text-align:left;vertical-align:top;border-bot
 td.wide{overflow-wrap:anywhere;min-width:12rem}
 th{font-weight:600}td.n,th.n{text-align:right}th[aria-sort]{text-decoration:underline}th.sorts{cursor:pointer}
 figure{margin:1rem 0}figcaption{font-size:.9rem}.key{display:inline-block;margin-right:1rem}
-svg{max-width:none;vertical-align:middle}.scroll svg{min-width:40rem;width:100%;height:auto;display:block}
+figure .scroll svg{min-width:40rem;width:100%;height:auto;display:block}
 svg text{font:12px system-ui,sans-serif;fill:var(--text)}svg text.mid{text-anchor:middle}svg text.end{text-anchor:end}
 svg text.on{fill:#fff;text-anchor:middle;font-weight:600}
 .axis{stroke:var(--text);fill:none}.grid{stroke:var(--line);fill:none;stroke-dasharray:2 3}
@@ -51,6 +50,8 @@ svg text.on{fill:#fff;text-anchor:middle;font-weight:600}
 .k-comm_peer_wait{fill:#a56fa8}.k-comm_startup{fill:#6d63b8}.k-memcpy{fill:#2d8a80}.k-host_sync{fill:#b83a4b}
 .k-launch{fill:#866546}.k-sched_irq{fill:#c04a8c}.k-data{fill:#65822a}.k-idle,.k-other{fill:#767f8a}
 .h1{fill:var(--plot);opacity:.25}.h2{fill:var(--plot);opacity:.5}.h3{fill:var(--plot);opacity:.75}.h4{fill:var(--plot)}
+@media print{nav{display:none}article,figure,tr{break-inside:avoid}h2,h3,caption{break-after:avoid}
+.scroll{overflow:visible}figure .scroll svg{min-width:0}*{print-color-adjust:exact}}
 )";
 
 // Sorting tables; closed parts open for paper.
@@ -81,7 +82,7 @@ addEventListener('beforeprint', () => document.querySelectorAll('details').forEa
 }  // namespace
 
 std::string_view html_style() { return kStyle; }
-std::string_view html_style_hash() { return "i50yz6fuPJCJgEwTJiaMeyv1A5tgI30U9iaDHyvnpfA="; }
+std::string_view html_style_hash() { return "j5GPxEXlIccfmfKoHHArtZX8jFZVefHx9am5s4jQgD8="; }
 std::string_view html_script() { return kScript; }
 std::string_view html_script_hash() { return "9Z4zraAWNPSWEkhsvXnrqDCQuphOmaZbTZAyOjPo/7E="; }
 

@@ -1,5 +1,5 @@
 // The page's style and script, constants of this program, and their SHA-256 in base64: the page's policy lets only text
-// of these hashes run. tests/unit/report/check_html.py says what they must be after a change.
+// of these hashes run. tests/unit/report/html/check_html.py says what they must be after a change.
 #pragma once
 
 #include <string_view>

@@ -9,6 +9,8 @@ import sys
 import xml.etree.ElementTree
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}
+TAGS = set("""html head meta title style body header nav main section article h1 h2 h3 p a ul li dl dt dd div span table
+caption thead tbody tr th td details summary figure figcaption svg desc path rect circle text br script""".split())
 LOADS = {"src", "srcset", "data", "action", "formaction", "poster", "background", "xlink:href"}
 
 
@@ -18,7 +20,7 @@ class Page(html.parser.HTMLParser):
     def __init__(self, text):
         super().__init__(convert_charrefs=True)
         self.wrong, self.open, self.ids, self.links, self.headings = [], [], [], [], []
-        self.references, self.policy, self.constants, self.tables = [], "", {}, []
+        self.references, self.policy, self.constants, self.tags = [], "", {}, []
         self.feed(text)
         self.close()
         if self.open:
@@ -55,7 +57,8 @@ class Page(html.parser.HTMLParser):
                 self.references += value.split()
         if tag == "a":
             self.links.append(named.get("href", ""))
-        if tag in ("link", "img", "iframe", "object", "embed", "base", "form", "image", "use", "foreignobject"):
+        self.tags.append(tag)
+        if tag not in TAGS:
             self.wrong.append(f"<{tag}>")
         if re.fullmatch("h[1-6]", tag):
             self.headings.append(int(tag[1]))
@@ -75,6 +78,8 @@ def check_headings(levels):
 
 def check_policy(page):
     for part in ("style", "script"):
+        if page.tags.count(part) != 1:
+            yield f"{page.tags.count(part)} elements {part}"
         digest = base64.b64encode(hashlib.sha256(page.constants.get(part, "").encode()).digest()).decode()
         if f"{part}-src 'sha256-{digest}'" not in page.policy:
             yield f"the policy does not let the {part} run: its hash is {digest}"
