@@ -20,6 +20,7 @@ void write_facts(const Report& report, Markup& page) {
   page.open("section", {{"aria-labelledby", "facts"}});
   page.element("h2", {{"id", page.id("facts")}}, "Facts and versions");
   write_map("Versions", report.run.versions, page);
+  if (report.facts.empty() && report.tool.parts.empty() && report.run.recording.empty()) return page.close();
   page.open("details");
   page.element("summary", {}, "Facts of the job and of this tool");
   write_map("Facts", report.facts, page);

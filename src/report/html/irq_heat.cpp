@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kMostColumns = 128;
 constexpr std::size_t kMostQueues = 128;
-constexpr double kCell = 18, kLabels = 210, kWidest = 24;
+constexpr double kCell = 18, kLabels = 210, kWidest = 24, kRates = 80, kWidth = 900;
 
 std::string label_of(const IrqQueue& queue) {
   return shorten(escape_controls(queue.irq + " " + queue.vector.substr(0, queue.vector.find("@pci:"))), 32, "…");
@@ -83,7 +83,8 @@ void write_irq_heat(const Report& report, Markup& page) {
   for (const IrqQueue& queue : queues)
     for (const auto& [bin, rate] : queue.rate) most = std::max(most, rate);
   const auto columns = static_cast<double>(bins.node.size());
-  const double cell = std::clamp(640 / columns, 6.0, kWidest), width = kLabels + cell * columns;
+  const double cell = std::clamp(640 / columns, 6.0, kWidest), end = kLabels + cell * columns,
+               width = std::max(kWidth, end + kRates);
   Plot plot(
       page,
       {"Interrupts of queues",
@@ -91,7 +92,7 @@ void write_irq_heat(const Report& report, Markup& page) {
                    bins.of_cpu.size(), format_count(most)),
        caption_of(bins, most, left_out)},
       {ScaleKind::linear, 0, columns, "", {}}, {ScaleKind::linear, 0, 1, "", {}},
-      {width + 80, kCell * static_cast<double>(queues.size()) + 60, kLabels, 80, 36, 24});
+      {width, kCell * static_cast<double>(queues.size()) + 60, kLabels, width - end, 36, 24});
   draw_rulers(bins, cell, plot);
   double y = plot.top();
   for (const IrqQueue& queue : queues) {

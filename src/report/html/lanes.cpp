@@ -111,7 +111,7 @@ void draw_step(const Report& report, std::int64_t step, const Tracks& tracks, Ma
       ++events;
     }
   const std::size_t shown = std::min(tracks.size(), kMostTracks);
-  PlotSize size{980, kTrack * static_cast<double>(shown) + 52, kLabels, 16, 8, 44};
+  PlotSize size{900, kTrack * static_cast<double>(shown) + 52, kLabels, 32, 8, 44};
   std::string caption = "Point at a box for its name and times.";
   if (shown < tracks.size()) caption += fmt::format(" {} of {} lanes are drawn.", shown, tracks.size());
   Plot plot(page,

@@ -1,4 +1,6 @@
 // The page: its head with the policy, then the parts in the order of the terminal's report.
+#include <algorithm>
+
 #include "src/base/text.h"
 #include "src/report/html.h"
 #include "src/report/html/html_canvas.h"
@@ -140,17 +142,23 @@ void write_limits(const Report& report, const std::vector<Outcome>& outcomes, Ma
   page.close();
 }
 
+bool has_limits(const Report& report, const std::vector<Outcome>& outcomes) {
+  return !report.coverage.empty() || std::any_of(outcomes.begin(), outcomes.end(), [](const Outcome& outcome) {
+    return !outcome.clean.empty() || !outcome.unjudged.empty();
+  });
+}
+
 }  // namespace
 
 std::string render_html(const Report& report) {
   const std::vector<Outcome> outcomes = shown_outcomes(report, Verbosity::normal);
   const bool steps = shows_steps(report, Verbosity::normal), findings = shows_findings(report, outcomes),
-             pictures = has_pictures(report);
+             pictures = has_pictures(report), limits = has_limits(report, outcomes);
   std::vector<std::pair<std::string, std::string>> parts{{"verdict", "Verdict"}, {"measured", subject_name(report)}};
   if (steps) parts.emplace_back("checks", "Diagnostic steps");
   if (findings) parts.emplace_back("findings", "Findings");
   if (pictures) parts.emplace_back("pictures", "Pictures");
-  parts.emplace_back("limits", "Coverage and checks");
+  if (limits) parts.emplace_back("limits", "Coverage and checks");
   parts.emplace_back("facts", "Facts and versions");
 
   Markup page;
@@ -165,7 +173,7 @@ std::string render_html(const Report& report) {
   if (steps) write_diagnostic_steps(report, outcomes, page);
   if (findings) write_findings(report, outcomes, page);
   if (pictures) write_pictures(report, page);
-  write_limits(report, outcomes, page);
+  if (limits) write_limits(report, outcomes, page);
   write_facts(report, page);
   page.close();
   page.constant("script", html_script());

@@ -16,8 +16,8 @@ double round_step(double range, int most) {
   return 10 * power;
 }
 
-std::vector<double> linear_ticks(double low, double high, int most) {
-  const double step = round_step(high - low, most);
+std::vector<double> linear_ticks(double low, double high, int most, double least_step) {
+  const double step = std::max(round_step(high - low, most), least_step);
   std::vector<double> ticks;
   for (double count = std::ceil(low / step - 1e-9); count * step <= high + step * 1e-9; ++count)
     ticks.push_back(count * step);
@@ -34,6 +34,18 @@ std::vector<double> power_ticks(double low, double high, double base, int most) 
   return ticks;
 }
 
+// 1, 2 and 5 times powers of ten.
+std::vector<double> decade_ticks(double low, double high) {
+  std::vector<double> ticks;
+  for (double power = std::floor(std::log10(low)); std::pow(10, power) <= high; ++power)
+    for (const double factor : {1.0, 2.0, 5.0})
+      if (const double tick = factor * std::pow(10, power); tick >= low * (1 - 1e-9) && tick <= high * (1 + 1e-9))
+        ticks.push_back(tick);
+  return ticks;
+}
+
+bool is_linear(ScaleKind kind) { return kind == ScaleKind::linear || kind == ScaleKind::whole; }
+
 void add_tip(Markup& page, const std::string& tip) {
   if (!tip.empty()) page.element("title", {}, tip);
 }
@@ -44,23 +56,26 @@ Scale::Scale(ScaleKind kind, double low, double high, double from, double to)
     : kind_(kind), low_(low), high_(high), from_(from), to_(to) {
   if (!std::isfinite(low_)) low_ = 0;
   if (!std::isfinite(high_)) high_ = low_;
-  if (kind_ != ScaleKind::linear) low_ = std::max(low_, 1e-12);
-  if (high_ <= low_) high_ = kind_ == ScaleKind::linear ? low_ + 1 : low_ * 2;
+  if (!is_linear(kind_)) low_ = std::max(low_, 1e-12);
+  if (high_ <= low_) high_ = is_linear(kind_) ? low_ + 1 : low_ * 2;
 }
 
 double Scale::at(double value) const {
   if (!std::isfinite(value)) return from_;
   value = std::clamp(value, low_, high_);
   const double share =
-      kind_ == ScaleKind::linear ? (value - low_) / (high_ - low_) : std::log(value / low_) / std::log(high_ / low_);
+      is_linear(kind_) ? (value - low_) / (high_ - low_) : std::log(value / low_) / std::log(high_ / low_);
   return from_ + share * (to_ - from_);
 }
 
 std::vector<double> Scale::ticks(int most) const {
+  const bool few_decades = high_ < 300 * low_;
   std::vector<double> ticks;
   if (kind_ == ScaleKind::sizes) ticks = power_ticks(low_, high_, 2, most);
-  if (kind_ == ScaleKind::logarithmic) ticks = power_ticks(low_, high_, 10, most);
-  if (ticks.size() < 2 && (kind_ == ScaleKind::linear || high_ < 100 * low_)) ticks = linear_ticks(low_, high_, most);
+  if (kind_ == ScaleKind::logarithmic)
+    ticks = few_decades ? decade_ticks(low_, high_) : power_ticks(low_, high_, 10, most);
+  if (is_linear(kind_) || (ticks.size() < 2 && few_decades))
+    ticks = linear_ticks(low_, high_, most, kind_ == ScaleKind::whole ? 1 : 0);
   if (ticks.empty()) ticks.push_back(low_);
   return ticks;
 }

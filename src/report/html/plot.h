@@ -14,7 +14,12 @@
 
 namespace gradsync {
 
-enum class ScaleKind { linear, logarithmic, sizes };  // sizes: logarithmic, ticks at powers of two
+enum class ScaleKind {
+  linear,
+  whole,  // linear, ticks at whole numbers
+  logarithmic,
+  sizes  // logarithmic, ticks at powers of two
+};
 
 class Scale {
  public:

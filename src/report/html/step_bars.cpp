@@ -59,11 +59,18 @@ void draw_bar(const Report& report, const Attribution& attribution, const StepSp
 
 std::string optional_ms(const std::optional<double>& value) { return value ? format_decimal(*value) : ""; }
 
+bool has_spread(const Report& report, const std::string& scope) {
+  return std::any_of(report.metrics.begin(), report.metrics.end(), [&](const Metric& metric) {
+    return metric.scope == scope && metric.p10 && metric.name.starts_with("attribution.");
+  });
+}
+
 // Quantiles of the class's own metric: they are over steps and do not add up.
 void add_row(const Report& report, const Attribution& attribution, const StepPart& part, const std::string& metric,
              const StepSplit& split, const std::string& indent, Table& table) {
   const Metric* of = metric_in(report, metric, attribution.scope);
   std::vector<std::string> cells{indent + part.label, number_text(part, split.digits)};
+  if (!has_spread(report, attribution.scope)) return table.row(cells, style_of_class(part.name));
   const bool known = of != nullptr && !attribution.shares_only;
   cells.push_back(known ? optional_ms(of->p10) : "");
   cells.push_back(known ? optional_ms(of->p90) : "");
@@ -73,12 +80,10 @@ void add_row(const Report& report, const Attribution& attribution, const StepPar
 
 void draw_table(const Report& report, const Attribution& attribution, const StepSplit& split, Markup& page) {
   const bool shares = attribution.shares_only;
-  Table table(page, (shares ? "Shares of the " : "Parts of the ") + step_label(attribution),
-              {{"class"},
-               {shares ? "share" : "ms", ColumnKind::number},
-               {"p10", ColumnKind::number},
-               {"p90", ColumnKind::number},
-               {"n", ColumnKind::number}});
+  std::vector<TableColumn> columns{{"class"}, {shares ? "share" : "ms", ColumnKind::number}};
+  if (has_spread(report, attribution.scope))
+    for (const char* heading : {"p10", "p90", "n"}) columns.push_back({heading, ColumnKind::number});
+  Table table(page, (shares ? "Shares of the " : "Parts of the ") + step_label(attribution), columns);
   for (const StepPart& item : split.items) {
     if (item.name == "comm") {
       for (const StepPart& part : item.inner)

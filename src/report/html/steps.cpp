@@ -63,7 +63,7 @@ void draw_times(const std::vector<OneStep>& steps, Markup& page) {
   Plot plot(page,
             {"Time of each step", fmt::format("steps {} to {}, up to {}", first->step, last->step, format_ms(longest)),
              each > 1 ? fmt::format("A stroke spans {} steps and all ranks.", each) : "A stroke spans all ranks."},
-            {ScaleKind::linear, static_cast<double>(first->step), static_cast<double>(last->step), "step", step_tick},
+            {ScaleKind::whole, static_cast<double>(first->step), static_cast<double>(last->step), "step", step_tick},
             {ScaleKind::linear, 0, longest, "", ms_tick});
   const auto x = [&](std::int64_t place) { return plot.x(static_cast<double>(first->step + place * each)); };
   std::string path[2], marks;
@@ -72,10 +72,10 @@ void draw_times(const std::vector<OneStep>& steps, Markup& page) {
   for (const auto& [place, marked] : deep) marks += box_path(x(place) - 2, plot.floor() - 6, 4, 6);
   if (!path[0].empty()) plot.path("range", path[0]);
   if (!path[1].empty()) plot.path("range2", path[1]);
-  if (!marks.empty()) plot.path("p1", marks);
+  if (!marks.empty()) plot.path("faintfill", marks);
   std::vector<LegendEntry> legend;
   if (variants) legend = {{"p0", "as the job is"}, {"p1", "with the communication hook left out"}};
-  if (!marks.empty()) legend.push_back({"p1", "at the bottom: a profiler watched"});
+  if (!marks.empty()) legend.push_back({"faintfill", "at the bottom: a profiler watched"});
   plot.finish(legend);
 }
 

@@ -27,14 +27,14 @@ nav ul{list-style:none;padding:0;display:flex;flex-wrap:wrap;gap:.25rem 1.25rem}
 article{border:1px solid var(--line);border-radius:.4rem;padding:.25rem 1rem .75rem;margin:1rem 0}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.25rem 1rem;margin:.5rem 0}
 dt{color:var(--faint)}dd{margin:0}
-@media(max-width:36rem){dl{grid-template-columns:1fr;gap:0}dd{margin:0 0 .5rem 1rem}}
+@media(max-width:40em){dl{grid-template-columns:1fr;gap:0}dd{margin:0 0 .5rem 1rem}}
 ul.lines{list-style:none;padding-left:0}ul.lines li{padding-left:1.25rem;text-indent:-1.25rem}ul.lines li.deep{margin-left:1.5rem}
 .scroll{overflow-x:auto;max-width:100%}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;margin:.5rem 0}
 caption{text-align:left;font-weight:600;padding:.25rem 0}
 th,td{padding:.2rem .75rem .2rem 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--line);overflow-wrap:normal}
 td.wide{overflow-wrap:anywhere;min-width:12rem}
-th{font-weight:600}td.n,th.n{text-align:right}th[aria-sort]{text-decoration:underline}th.sorts{cursor:pointer}
+th{font-weight:600}tbody th{white-space:nowrap}td.n,th.n{text-align:right}th[aria-sort]{text-decoration:underline}th.sorts{cursor:pointer}
 figure{margin:1rem 0}figcaption{font-size:.9rem}.key{display:inline-block;margin-right:1rem}
 figure .scroll svg{min-width:40rem;width:100%;height:auto;display:block}
 svg text{font:12px system-ui,sans-serif;fill:var(--text)}svg text.mid{text-anchor:middle}svg text.end{text-anchor:end}
@@ -82,7 +82,7 @@ addEventListener('beforeprint', () => document.querySelectorAll('details').forEa
 }  // namespace
 
 std::string_view html_style() { return kStyle; }
-std::string_view html_style_hash() { return "j5GPxEXlIccfmfKoHHArtZX8jFZVefHx9am5s4jQgD8="; }
+std::string_view html_style_hash() { return "4xgQG7yWqom7ETCXujgLyu9B1GVGcedFTnCb3qlcek0="; }
 std::string_view html_script() { return kScript; }
 std::string_view html_script_hash() { return "9Z4zraAWNPSWEkhsvXnrqDCQuphOmaZbTZAyOjPo/7E="; }
 

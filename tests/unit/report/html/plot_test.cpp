@@ -13,12 +13,15 @@ TEST_CASE("round ticks in the range") {
   CHECK(Scale(ScaleKind::linear, -3, 52, 0, 100).ticks(6) == Ticks{0, 10, 20, 30, 40, 50});
   CHECK(Scale(ScaleKind::logarithmic, 8, 20000, 0, 100).ticks(6) == Ticks{10, 100, 1000, 10000});
   CHECK(Scale(ScaleKind::sizes, 1024, 1048576, 0, 100).ticks(6) == Ticks{1024, 4096, 16384, 65536, 262144, 1048576});
-  CHECK(Scale(ScaleKind::logarithmic, 20, 80, 0, 100).ticks(4) == Ticks{20, 40, 60, 80});  // no two powers of ten
+  CHECK(Scale(ScaleKind::logarithmic, 20, 80, 0, 100).ticks(4) == Ticks{20, 50});
+  CHECK(Scale(ScaleKind::logarithmic, 22, 48, 0, 100).ticks(4) == Ticks{30, 40});
+  CHECK(Scale(ScaleKind::whole, 1, 5, 0, 100).ticks(9) == Ticks{1, 2, 3, 4, 5});
 }
 
 TEST_CASE("positions; what lies beside the range lies at its end") {
   const Scale linear(ScaleKind::linear, 0, 10, 100, 200), logarithmic(ScaleKind::logarithmic, 1, 100, 0, 100);
   CHECK(linear.at(5) == 150);
+  CHECK(Scale(ScaleKind::whole, 0, 10, 100, 200).at(5) == 150);
   CHECK(linear.at(-1) == 100);
   CHECK(linear.at(1e300) == 200);
   CHECK(linear.at(std::numeric_limits<double>::quiet_NaN()) == 100);
