@@ -3,6 +3,7 @@
 // same ones, and its longest. Of a step the longest events are kept, so that a picture stays a picture.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "analyzers/analyzers.h"
@@ -53,15 +54,32 @@ std::string_view kind_of(const Event& event) {
   }
 }
 
-// Collectives that the host issued are under way beside what the thread does.
-std::string lane_of(const RankTimeline& rank, const Event& event) {
-  if (event.kind == Kind::collective && !event.on_stream()) return "communication";
-  const auto known =
-      std::find_if(rank.lanes.begin(), rank.lanes.end(), [&](const LaneInfo& lane) { return lane.id == event.lane; });
-  if (known == rank.lanes.end()) return event.on_stream() ? "stream" : "thread";
-  if (known->tid <= 0) return known->name.empty() ? "thread" : known->name;
-  return (known->name.empty() ? "thread" : known->name) + " " + std::to_string(known->tid);
-}
+// How the picture calls the lanes of a rank: no number of the operating system, which differs from run to run.
+class LaneNames {
+ public:
+  explicit LaneNames(const RankTimeline& rank) : training_(rank.training_lane) {
+    std::map<std::string, int> taken;
+    for (const LaneInfo& lane : rank.lanes) ++taken[lane.name];
+    for (const LaneInfo& lane : rank.lanes)
+      if (!lane.name.empty()) names_[lane.id] = taken[lane.name] == 1 ? lane.name : numbered(lane.name, lane.id);
+  }
+
+  // Collectives that the host issued are under way beside what the thread does.
+  std::string of(const Event& event) const {
+    if (event.kind == Kind::collective && !event.on_stream()) return "communication";
+    if (training_ && event.lane == *training_) return "training thread";
+    const auto known = names_.find(event.lane);
+    return known != names_.end() ? known->second : numbered(event.on_stream() ? "stream" : "thread", event.lane);
+  }
+
+ private:
+  static std::string numbered(const std::string& name, LaneId lane) {
+    return name + " #" + std::to_string(static_cast<std::uint32_t>(lane) & ((1U << kLaneFeedShift) - 1));
+  }
+
+  std::optional<LaneId> training_;
+  std::map<LaneId, std::string> names_;
+};
 
 // Multiples of a power of two, and the longest.
 std::vector<std::int64_t> steps_to_keep(std::vector<StepRow> steps) {
@@ -102,13 +120,14 @@ class LanesAnalyzer final : public Analyzer {
         summary.table(kTable, {"rank", "step", "begin_ns", "lane", "start_ns", "duration_ns", "kind", "name"});
     const std::size_t most =
         std::max(kFewestOfRank, kRowsOfStep / static_cast<std::size_t>(std::max(inputs.run.ranks, 1)));
+    const LaneNames lanes(rank);
     for (const StepSpan& step : rank.steps) {
       if (step.warm_up || !std::binary_search(kept.begin(), kept.end(), step.number)) continue;
       std::vector<std::vector<Cell>> rows;
       const RankTimeline::Range range = rank.beginning_in(step.interval());
-      for (std::size_t i = range.first; i < range.last; ++i) add(rank, step, rank.events[i], rows);
+      for (std::size_t i = range.first; i < range.last; ++i) add(rank, lanes, step, rank.events[i], rows);
       for (const Event& event : rank.host_events)
-        if (event.start >= step.start && event.start < step.end) add(rank, step, event, rows);
+        if (event.start >= step.start && event.start < step.end) add(rank, lanes, step, event, rows);
       keep_longest(rows, most);
       std::move(rows.begin(), rows.end(), std::back_inserter(table.rows));
     }
@@ -128,12 +147,12 @@ class LanesAnalyzer final : public Analyzer {
   }
 
  private:
-  static void add(const RankTimeline& rank, const StepSpan& step, const Event& event,
+  static void add(const RankTimeline& rank, const LaneNames& lanes, const StepSpan& step, const Event& event,
                   std::vector<std::vector<Cell>>& rows) {
     const std::string_view kind = kind_of(event);
     if (kind.empty() || event.duration() == 0) return;
-    rows.push_back({std::int64_t{rank.rank}, step.number, step.start, lane_of(rank, event), event.start,
-                    event.duration(), std::string(kind), shorten(rank.name(event), kNameColumns, "…")});
+    rows.push_back({std::int64_t{rank.rank}, step.number, step.start, lanes.of(event), event.start, event.duration(),
+                    std::string(kind), shorten(rank.name(event), kNameColumns, "…")});
   }
 
   // Among the steps that the most ranks kept: the one whose time (the longest of its ranks) is closest to the median of

@@ -262,7 +262,7 @@ class IrqCommand final : public Command {
     report.facts = inputs.facts;
     report.series = inputs.series;
     OutputOptions output = output_;
-    output.quiet = output.json != "-" && output.html != "-";  // what became of each line is all there is
+    output.quiet = !owns_stdout(output);  // what became of each line is all there is
     if (const Result<void> shown = show_report(report, output); !shown) return print_error(shown.error());
     if (failed == 0) return exit_status::kDone;
     return failed == static_cast<std::ptrdiff_t>(outcomes.size()) ? exit_status::kNotPermitted : exit_status::kInPart;

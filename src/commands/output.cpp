@@ -100,10 +100,14 @@ std::array<ReportFile, 2> files_of(const OutputOptions& options) {
 
 }  // namespace
 
-void declare_output(CLI::App& app, OutputOptions& options) {
+void declare_json_and_html(CLI::App& app, OutputOptions& options) {
   app.add_option("--json", options.json, "write the report as JSON to FILE; - is standard output")->type_name("FILE");
   app.add_option("--html", options.html, "write the report as one HTML page to FILE; - is standard output")
       ->type_name("FILE");
+}
+
+void declare_output(CLI::App& app, OutputOptions& options) {
+  declare_json_and_html(app, options);
   app.add_option("--color", options.color, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->type_name("WHEN");
@@ -129,17 +133,23 @@ Result<void> write_json_report(const Report& report, const std::string& file) {
   return file == "-" ? print(report_to_json(report)) : write_text(file, report_to_json(report));
 }
 
-Result<void> show_report(const Report& report, const OutputOptions& options) {
+bool owns_stdout(const OutputOptions& options) { return options.json == "-" || options.html == "-"; }
+
+Result<void> write_report_files(const Report& report, const OutputOptions& options) {
   Result<void> first_error;
-  std::string (*alone)(const Report&) = nullptr;
   for (const ReportFile& one : files_of(options)) {
-    if (one.file == "-") alone = one.render;
-    if (one.file.empty() || one.file == "-") continue;
-    Result<void> written = write_text(one.file, one.render(report));
+    if (one.file.empty()) continue;
+    Result<void> written = one.file == "-" ? print(one.render(report)) : write_text(one.file, one.render(report));
     if (!written && first_error) first_error = std::move(written);
   }
-  Result<void> shown = print(alone != nullptr ? alone(report) : render_terminal(report, terminal_options(options)));
-  return first_error ? std::move(shown) : std::move(first_error);
+  return first_error;
+}
+
+Result<void> show_report(const Report& report, const OutputOptions& options) {
+  Result<void> written = write_report_files(report, options);
+  if (owns_stdout(options)) return written;
+  Result<void> shown = print(render_terminal(report, terminal_options(options)));
+  return written ? std::move(shown) : std::move(written);
 }
 
 int gate(const Report& report, const OutputOptions& options) {

@@ -22,6 +22,7 @@ struct OutputOptions {
 };
 
 void declare_output(CLI::App& app, OutputOptions& options);
+void declare_json_and_html(CLI::App& app, OutputOptions& options);
 
 // Before anything that takes time. Errors: a file that cannot be written there (125), two files in one place (usage).
 Result<void> check_output(const OutputOptions& options);
@@ -29,6 +30,10 @@ Result<void> check_output(const OutputOptions& options);
 // Prints the report (stdout) and writes its files. With `--json -` or `--html -` stdout carries that alone. What can be
 // written is written; the first error is told.
 Result<void> show_report(const Report& report, const OutputOptions& options);
+
+// For a command with a screen of its own: the report's files alone, and whether one of them is standard output.
+Result<void> write_report_files(const Report& report, const OutputOptions& options);
+bool owns_stdout(const OutputOptions& options);
 
 // The JSON alone, to a file; - is standard output.
 Result<void> write_json_report(const Report& report, const std::string& file);

@@ -88,6 +88,7 @@ void write_subject(const Report& report, Markup& page) {
     write_step_bars(report, page);
     for (const DrawPart draw : {draw_exchanges, draw_gpu_counters, draw_ab}) write_drawn(report, draw, page);
   } else if (report.command != "whatif" && report.command != "bench") {
+    write_threads(report, page);
     write_irq_heat(report, page);
     for (const DrawPart draw : {draw_irq_plan, draw_measured}) write_drawn(report, draw, page);
   }
@@ -117,11 +118,12 @@ void write_pictures(const Report& report, Markup& page) {
   write_steps(report, page);
   write_lanes(report, page);
   write_messages(report, page);
+  write_threads(report, page);
   page.close();
 }
 
 bool has_pictures(const Report& report) {
-  for (const char* name : {"steps", "lanes", "messages"})
+  for (const char* name : {"steps", "lanes", "messages", "sched"})
     if (const auto series = report.series.find(name); series != report.series.end() && !series->second.rows.empty())
       return report.command != "whatif" && report.command != "bench";
   return false;

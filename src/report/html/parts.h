@@ -21,8 +21,9 @@ void write_steps(const Report& report, Markup& page);     // series steps: time 
 void write_lanes(const Report& report, Markup& page);     // series lanes: timelines
 void write_messages(const Report& report, Markup& page);  // series messages: a histogram
 
-// Pictures of what was measured without one.
+// What is measured beside a job or without one.
 void write_fabric(const Report& report, Markup& page);    // series sweep.<op>, fits, cliffs, break_even, job_on_fabric
+void write_threads(const Report& report, Markup& page);   // series sched, preemptions: tables
 void write_irq_heat(const Report& report, Markup& page);  // series irq
 void write_whatif(const Report& report, Markup& page);    // series whatif, bucket_plan
 void write_loads(const Report& report, Markup& page);     // series load_profiles
