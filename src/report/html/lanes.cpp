@@ -113,6 +113,8 @@ void draw_step(const Report& report, std::int64_t step, const Tracks& tracks, Ma
   const std::size_t shown = std::min(tracks.size(), kMostTracks);
   PlotSize size{900, kTrack * static_cast<double>(shown) + 52, kLabels, 32, 8, 44};
   std::string caption = "Point at a box for its name and times.";
+  if (const auto clocks = report.facts.find("clocks"); clocks != report.facts.end() && clocks->second == "apart")
+    caption += " The ranks share no clock: each begins at 0.";
   if (shown < tracks.size()) caption += fmt::format(" {} of {} lanes are drawn.", shown, tracks.size());
   Plot plot(page,
             {fmt::format("Timeline of step {}{}", step, word.empty() ? "" : " (" + word + ")"),

@@ -51,7 +51,8 @@ svg text.on{fill:#fff;text-anchor:middle;font-weight:600}
 .k-launch{fill:#866546}.k-sched_irq{fill:#c04a8c}.k-data{fill:#65822a}.k-idle,.k-other{fill:#767f8a}
 .h1{fill:var(--plot);opacity:.25}.h2{fill:var(--plot);opacity:.5}.h3{fill:var(--plot);opacity:.75}.h4{fill:var(--plot)}
 @media print{nav{display:none}article,figure,tr{break-inside:avoid}h2,h3,caption{break-after:avoid}
-.scroll{overflow:visible}figure .scroll svg{min-width:0}*{print-color-adjust:exact}}
+.scroll{overflow:visible}figure .scroll svg{min-width:0}*{print-color-adjust:exact}
+details::details-content{content-visibility:visible;block-size:auto}}
 )";
 
 // Sorting tables; closed parts open for paper.
@@ -82,7 +83,7 @@ addEventListener('beforeprint', () => document.querySelectorAll('details').forEa
 }  // namespace
 
 std::string_view html_style() { return kStyle; }
-std::string_view html_style_hash() { return "4xgQG7yWqom7ETCXujgLyu9B1GVGcedFTnCb3qlcek0="; }
+std::string_view html_style_hash() { return "ZVDc2XLweHHWEAZNgIXdMHMA7DKwgSHJl7YZwDUAhsQ="; }
 std::string_view html_script() { return kScript; }
 std::string_view html_script_hash() { return "9Z4zraAWNPSWEkhsvXnrqDCQuphOmaZbTZAyOjPo/7E="; }
 
