@@ -64,15 +64,28 @@ class LaneNames {
       if (!lane.name.empty()) names_[lane.id] = taken[lane.name] == 1 ? lane.name : numbered(lane.name, lane.id);
   }
 
+  // What a trace of the host tells of a thread (docs/events.md: its number is the sequence, its name the name).
+  std::string of_thread(const RankTimeline& rank, const Event& event) const {
+    for (const LaneInfo& lane : rank.lanes)
+      if (lane.tid == static_cast<std::int64_t>(event.sequence) &&
+          (static_cast<std::uint32_t>(lane.id) & kStreamLaneBit) == 0)
+        return of_lane(lane.id, false);
+    return std::string(rank.name(event));
+  }
+
   // Collectives that the host issued are under way beside what the thread does.
   std::string of(const Event& event) const {
     if (event.kind == Kind::collective && !event.on_stream()) return "communication";
-    if (training_ && event.lane == *training_) return "training thread";
-    const auto known = names_.find(event.lane);
-    return known != names_.end() ? known->second : numbered(event.on_stream() ? "stream" : "thread", event.lane);
+    return of_lane(event.lane, event.on_stream());
   }
 
  private:
+  std::string of_lane(LaneId lane, bool stream) const {
+    if (training_ && lane == *training_) return "training thread";
+    const auto known = names_.find(lane);
+    return known != names_.end() ? known->second : numbered(stream ? "stream" : "thread", lane);
+  }
+
   static std::string numbered(const std::string& name, LaneId lane) {
     return name + " #" + std::to_string(static_cast<std::uint32_t>(lane) & ((1U << kLaneFeedShift) - 1));
   }
@@ -125,9 +138,11 @@ class LanesAnalyzer final : public Analyzer {
       if (step.warm_up || !std::binary_search(kept.begin(), kept.end(), step.number)) continue;
       std::vector<std::vector<Cell>> rows;
       const RankTimeline::Range range = rank.beginning_in(step.interval());
-      for (std::size_t i = range.first; i < range.last; ++i) add(rank, lanes, step, rank.events[i], rows);
+      for (std::size_t i = range.first; i < range.last; ++i)
+        add(rank, step, rank.events[i], lanes.of(rank.events[i]), rank.name(rank.events[i]), rows);
       for (const Event& event : rank.host_events)
-        if (event.start >= step.start && event.start < step.end) add(rank, lanes, step, event, rows);
+        if (event.start >= step.start && event.start < step.end)
+          add(rank, step, event, lanes.of_thread(rank, event), rank.name(event.group), rows);
       keep_longest(rows, most);
       std::move(rows.begin(), rows.end(), std::back_inserter(table.rows));
     }
@@ -147,12 +162,12 @@ class LanesAnalyzer final : public Analyzer {
   }
 
  private:
-  static void add(const RankTimeline& rank, const LaneNames& lanes, const StepSpan& step, const Event& event,
-                  std::vector<std::vector<Cell>>& rows) {
+  static void add(const RankTimeline& rank, const StepSpan& step, const Event& event, std::string lane,
+                  std::string_view name, std::vector<std::vector<Cell>>& rows) {
     const std::string_view kind = kind_of(event);
     if (kind.empty() || event.duration() == 0) return;
-    rows.push_back({std::int64_t{rank.rank}, step.number, step.start, lanes.of(event), event.start, event.duration(),
-                    std::string(kind), shorten(rank.name(event), kNameColumns, "…")});
+    rows.push_back({std::int64_t{rank.rank}, step.number, step.start, std::move(lane), event.start, event.duration(),
+                    std::string(kind), shorten(name, kNameColumns, "…")});
   }
 
   // Among the steps that the most ranks kept: the one whose time (the longest of its ranks) is closest to the median of

@@ -1,6 +1,7 @@
 // Two steps for a picture: which, from when, and how many events.
 #include <doctest/doctest.h>
 
+#include <map>
 #include <set>
 
 #include "src/model/series_table.h"
@@ -61,6 +62,25 @@ TEST_CASE("of a step with too many events the longest are kept: 2000 rows for bo
   for (const SeriesRow& row : rows) long_ones += *row.number("duration_us") > 1000 ? 1 : 0;
   CHECK(long_ones % 2 == 0);
   CHECK(long_ones >= 2);
+}
+
+TEST_CASE("what a trace of the host tells stands with the thread that it names") {
+  const std::string waits =
+      "process host=n pid=9\n"
+      "sched_wait python3 1102000..1103000 bytes=1 seq=41 group=burn:911 source=host\n"
+      "irq pt_autograd 1104000..1104100 bytes=1 seq=43 group=eth0-TxRx-0 source=host\n";
+  std::string events = job(0, 12, 0);
+  events.insert(events.find("fact"), "lane 0 tid=41 name=python3\nlane 2 tid=42 name=python3\n");
+  std::map<std::string, std::string> lane_of, name_of;
+  for (const SeriesRow& row : rows_of(analyze(events + waits).series.at("lanes"))) {
+    lane_of[row.text("kind")] = row.text("lane");
+    name_of[row.text("kind")] = row.text("name");
+  }
+  CHECK(lane_of["backward"] == "training thread");
+  CHECK(lane_of["sched_wait"] == "training thread");
+  CHECK(name_of["sched_wait"] == "burn:911");
+  CHECK(lane_of["irq"] == "pt_autograd");
+  CHECK(name_of["irq"] == "eth0-TxRx-0");
 }
 
 TEST_CASE("without steps that count there is no picture of one") {
