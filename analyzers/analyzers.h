@@ -11,6 +11,7 @@ std::unique_ptr<Analyzer> make_environment();         // facts joined over ranks
 std::unique_ptr<Analyzer> make_configuration();       // variables and arguments of the job that bear on synchronisation
 std::unique_ptr<Analyzer> make_device_copies();       // copies between device and host after backward began
 std::unique_ptr<Analyzer> make_step_pass();           // first half of attribution, messages and straggler
+std::unique_ptr<Analyzer> make_lanes();               // two steps for a picture; behind step_pass
 std::unique_ptr<Analyzer> make_attribution();         // every nanosecond of the step has one class
 std::unique_ptr<Analyzer> make_step_time();           // step time, the series `steps`, inflation by the deep window
 std::unique_ptr<Analyzer> make_overlap();             // exposed and overlapped communication and compression

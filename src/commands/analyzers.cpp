@@ -9,6 +9,7 @@ std::vector<std::unique_ptr<Analyzer>> all_analyzers() {
   analyzers.push_back(make_environment());
   analyzers.push_back(make_configuration());
   analyzers.push_back(make_step_pass());
+  analyzers.push_back(make_lanes());
   analyzers.push_back(make_step_time());
   analyzers.push_back(make_attribution());
   analyzers.push_back(make_overlap());

@@ -87,6 +87,7 @@ class BenchCommand final : public Command {
   }
 
   int run() override {
+    if (const Result<void> may = check_output(output_); !may) return print_error(may.error());
     if (device_ == "cuda" && !counters_.empty() && !counts_nothing())
       return print_error(wrong("--counters", join(counters_, ","), "those are of the CPU, and the loads run on the GPU",
                                "--device cpu; the GPU's own of a job: run --deep cupti --counters"));

@@ -32,6 +32,7 @@ class CompareCommand final : public Command {
   }
 
   int run() override {
+    if (const Result<void> may = check_output(output_); !may) return print_error(may.error());
     std::optional<double> percent;
     if (gate_option_->count() > 0) {
       const Result<double> limit = parse_percent(gate_);

@@ -94,6 +94,7 @@ class IrqCommand final : public Command {
   }
 
   int run() override {
+    if (const Result<void> may = check_output(output_); !may) return print_error(may.error());
     if (const Result<void> checked = check_options(); !checked) return print_error(checked.error());
     if (app_->count("--undo") > 0) return undo();
     const Result<RuleSet> rules = chosen_rules(rules_);
@@ -261,7 +262,7 @@ class IrqCommand final : public Command {
     report.facts = inputs.facts;
     report.series = inputs.series;
     OutputOptions output = output_;
-    output.quiet = output.json != "-";  // what became of each line is all there is
+    output.quiet = !owns_stdout(output);  // what became of each line is all there is
     if (const Result<void> shown = show_report(report, output); !shown) return print_error(shown.error());
     if (failed == 0) return exit_status::kDone;
     return failed == static_cast<std::ptrdiff_t>(outcomes.size()) ? exit_status::kNotPermitted : exit_status::kInPart;

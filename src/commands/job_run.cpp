@@ -90,6 +90,7 @@ void JobRun::declare(CLI::App& app, Experiments experiments) {
 }
 
 Result<void> JobRun::prepare() {
+  if (Result<void> may = check_output(output_); !may) return may;
   const Result<std::int64_t> linger = parse_duration_ns(linger_);
   if (!linger) return usage(linger.error(), "--linger");
   linger_seconds_ = static_cast<double>(*linger) * 1e-9;

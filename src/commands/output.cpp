@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <cerrno>
 #include <clocale>
 #include <cstdio>
@@ -13,6 +14,7 @@
 
 #include "src/base/file.h"
 #include "src/commands/exit_status.h"
+#include "src/report/html.h"
 #include "src/report/json.h"
 #include "src/report/terminal.h"
 
@@ -56,10 +58,18 @@ Result<void> print(const std::string& text) {
 }
 
 // Renaming a new file over /dev/stdout, a named pipe or a device would put an end to it: those are written to.
-Result<void> write_json(const std::filesystem::path& path, std::string_view text) {
+bool is_replaced(const std::filesystem::path& path) {
   std::error_code ignored;
   const std::filesystem::file_status there = std::filesystem::status(path, ignored);
-  if (!std::filesystem::exists(there) || std::filesystem::is_regular_file(there)) return write_file(path, text);
+  return !std::filesystem::exists(there) || std::filesystem::is_regular_file(there);
+}
+
+Error not_written(const std::filesystem::path& path, int error) {
+  return Error{"cannot write", path.string(), errno_text(error), "", exit_status::kDoctorFailed};
+}
+
+Result<void> write_text(const std::filesystem::path& path, std::string_view text) {
+  if (is_replaced(path)) return write_file(path, text);
   const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   while (file && !text.empty()) {
     const ssize_t put = ::write(file.get(), text.data(), text.size());
@@ -67,13 +77,37 @@ Result<void> write_json(const std::filesystem::path& path, std::string_view text
     if (put > 0) text.remove_prefix(static_cast<std::size_t>(put));
   }
   if (file && text.empty()) return {};
-  return Error{"cannot write", path.string(), errno_text(errno), "", exit_status::kDoctorFailed};
+  return not_written(path, errno);
+}
+
+Result<void> may_write(const std::filesystem::path& path) {
+  if (std::filesystem::is_directory(path)) return not_written(path, EISDIR);
+  const std::filesystem::path parent = path.parent_path().empty() ? "." : path.parent_path();
+  const bool may = is_replaced(path) ? ::access(parent.c_str(), W_OK | X_OK) == 0 : ::access(path.c_str(), W_OK) == 0;
+  if (!may) return not_written(path, errno);
+  return {};
+}
+
+// The files of a report besides the terminal's: what they are called and what is in them.
+struct ReportFile {
+  const std::string& file;
+  std::string (*render)(const Report&);
+};
+
+std::array<ReportFile, 2> files_of(const OutputOptions& options) {
+  return {{{options.json, report_to_json}, {options.html, render_html}}};
 }
 
 }  // namespace
 
-void declare_output(CLI::App& app, OutputOptions& options) {
+void declare_json_and_html(CLI::App& app, OutputOptions& options) {
   app.add_option("--json", options.json, "write the report as JSON to FILE; - is standard output")->type_name("FILE");
+  app.add_option("--html", options.html, "write the report as one HTML page to FILE; - is standard output")
+      ->type_name("FILE");
+}
+
+void declare_output(CLI::App& app, OutputOptions& options) {
+  declare_json_and_html(app, options);
   app.add_option("--color", options.color, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->type_name("WHEN");
@@ -85,18 +119,37 @@ void declare_output(CLI::App& app, OutputOptions& options) {
   app.add_flag("-v,--verbose", options.verbose, "also why, every rank, facts and versions")->excludes(quiet);
 }
 
+Result<void> check_output(const OutputOptions& options) {
+  if (!options.json.empty() && options.json == options.html)
+    return Error{"--json and --html", options.json, "both want it", "give one of them another file",
+                 exit_status::kUsage};
+  for (const ReportFile& one : files_of(options))
+    if (!one.file.empty() && one.file != "-")
+      if (Result<void> may = may_write(one.file); !may) return may;
+  return {};
+}
+
 Result<void> write_json_report(const Report& report, const std::string& file) {
-  return file == "-" ? print(report_to_json(report)) : write_json(file, report_to_json(report));
+  return file == "-" ? print(report_to_json(report)) : write_text(file, report_to_json(report));
+}
+
+bool owns_stdout(const OutputOptions& options) { return options.json == "-" || options.html == "-"; }
+
+Result<void> write_report_files(const Report& report, const OutputOptions& options) {
+  Result<void> first_error;
+  for (const ReportFile& one : files_of(options)) {
+    if (one.file.empty()) continue;
+    Result<void> written = one.file == "-" ? print(one.render(report)) : write_text(one.file, one.render(report));
+    if (!written && first_error) first_error = std::move(written);
+  }
+  return first_error;
 }
 
 Result<void> show_report(const Report& report, const OutputOptions& options) {
-  if (options.json == "-") return print(report_to_json(report));
-  if (!options.json.empty())
-    if (const Result<void> written = write_json(options.json, report_to_json(report)); !written) {
-      [[maybe_unused]] const Result<void> shown = print(render_terminal(report, terminal_options(options)));
-      return written.error();
-    }
-  return print(render_terminal(report, terminal_options(options)));
+  Result<void> written = write_report_files(report, options);
+  if (owns_stdout(options)) return written;
+  Result<void> shown = print(render_terminal(report, terminal_options(options)));
+  return written ? std::move(shown) : std::move(written);
 }
 
 int gate(const Report& report, const OutputOptions& options) {

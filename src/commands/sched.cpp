@@ -62,14 +62,14 @@ class SchedCommand final : public Command {
         ->check(CLI::IsMember({"best", "A", "B", "C"}))
         ->type_name("TIER");
     declare_roots(app, root_options_);
-    app.add_option("--json", json_, "write the result as a report document to FILE; - is standard output")
-        ->type_name("FILE");
+    declare_json_and_html(app, output_);
     app.positionals_at_end();
   }
 
   int run() override {
     roots_ = root_options_.roots();
     if (const std::optional<Error> wrong = wrong_use()) return print_error(*wrong);
+    if (const Result<void> may = check_output(output_); !may) return print_error(may.error());
     if (!duration_.empty()) limit_ = *parse_duration_ns(duration_);
     watch_.emplace(watch_options());
     began_ = monotonic_now();
@@ -136,7 +136,7 @@ class SchedCommand final : public Command {
 
   void wait_for_end() const {
     const EndSignals signals;
-    const bool live = ::isatty(STDOUT_FILENO) == 1 && json_ != "-";
+    const bool live = ::isatty(STDOUT_FILENO) == 1 && !owns_stdout(output_);
     for (;;) {
       const Nanoseconds left = limit_ > 0 ? began_ + limit_ - monotonic_now() : kRefresh;
       if (left <= 0 || signals.came(std::min(left, kRefresh))) return;
@@ -156,9 +156,9 @@ class SchedCommand final : public Command {
                           "copy PID/task/TID/schedstat, status and sched of each as well",
                           exit_status::kNothingUsable});
     const Report report = report_of(std::move(parts), *rules);
-    if (json_ != "-") fmt::print("{}{}", sched_table(table, static_cast<std::size_t>(rows_)), sched_notes(report));
-    if (json_.empty()) return exit_status::kDone;
-    const Result<void> written = write_json_report(report, json_);
+    if (!owns_stdout(output_))
+      fmt::print("{}{}", sched_table(table, static_cast<std::size_t>(rows_)), sched_notes(report));
+    const Result<void> written = write_report_files(report, output_);
     return written ? exit_status::kDone : print_error(written.error());
   }
 
@@ -178,7 +178,8 @@ class SchedCommand final : public Command {
   static constexpr Nanoseconds kRefresh = 1'000'000'000;
   std::vector<std::string> command_;
   std::int64_t pid_ = 0, rows_ = 40;
-  std::string duration_, json_, tier_ = "best";
+  std::string duration_, tier_ = "best";
+  OutputOptions output_;
   Nanoseconds limit_ = 0, began_ = 0, ended_ = 0;
   RootOptions root_options_;
   IrqRoots roots_;

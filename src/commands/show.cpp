@@ -24,6 +24,7 @@ class ShowCommand final : public Command {
   }
 
   int run() override {
+    if (const Result<void> may = check_output(output_); !may) return print_error(may.error());
     const Result<Report> report = load();
     if (!report) return print_error(report.error());
     if (const Result<void> shown = show_report(*report, output_); !shown) return print_error(shown.error());

@@ -91,6 +91,7 @@ class SweepCommand final : public Command {
   }
 
   int run() override {
+    if (const Result<void> may = check_output(output_); !may) return print_error(may.error());
     const Result<RuleSet> rules = chosen_rules(rules_);
     if (!rules) return print_error(rules.error());
     if (!overlay_.empty())

@@ -34,6 +34,7 @@ class WhatIfCommand final : public Command {
   }
 
   int run() override {
+    if (const Result<void> may = check_output(output_); !may) return print_error(may.error());
     Result<Report> job = load();
     if (!job) return print_error(job.error());
     const bool about_a_job = job->series.contains("whatif") || job->facts.contains("whatif");

@@ -13,7 +13,6 @@ namespace gradsync {
 namespace {
 
 constexpr int kReferenceBits = 48;
-constexpr std::uint32_t kLaneFeedShift = 20;
 
 std::optional<int> rank_fact(const RankTimeline& process) {
   const std::string text = process.fact("rank");

@@ -62,6 +62,10 @@ class StringPool {
   std::vector<const std::string*> texts_;
 };
 
+// Lanes of different feeds of one rank are told apart by the bits of their id from here on; below them stands the
+// lane's number within its feed.
+inline constexpr std::uint32_t kLaneFeedShift = 20;
+
 class RankTimeline {
  public:
   int rank = -1;

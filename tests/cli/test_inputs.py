@@ -6,8 +6,10 @@ import json
 import os
 import pty
 import shutil
+import stat
 import struct
 import subprocess
+import sys
 import tarfile
 import termios
 import unittest
@@ -43,6 +45,9 @@ class WrongCalls(doctor.TestCase):
         (["rules", "[extra]"], 2, ["--check"]),
         (["explain", "one", "two"], 2, ["two"]),
         (["analyze", "--json"], 2, ["--json", "missing"]),
+        (["analyze", "--html"], 2, ["--html", "missing"]),
+        (["show", "--html", "-", "--json", "-", "/dev/null"], 2, ["--json and --html", "both want it"]),
+        (["sweep", "--html", "x", "--json", "x"], 2, ["--json and --html", "both want it"]),
         (["show", "/dev/null"], 3, ["/dev/null", "empty"]),
         (["show", "/usr"], 3, ["/usr"]),
         (["run", "--linger", "5", "--", "true"], 2, ["--linger"]),
@@ -304,9 +309,42 @@ class Output(doctor.TestCase):
         return shown
 
     def test_a_json_file_that_cannot_be_written_costs_no_report(self):
-        done = self.doctor("show", "--json", "/nonexistent/r.json", self.recording())
-        self.assertSays(done, 125, "/nonexistent/r.json")
-        self.assertIn("VERDICT", done.stdout)
+        for option in ("--json", "--html"):
+            with self.subTest(option):
+                done = self.doctor("show", option, "/dev/full", self.recording_again())
+                self.assertSays(done, 125, "/dev/full", "No space left")
+                self.assertIn("VERDICT", done.stdout)
+
+    def recording_again(self):
+        return self.folder / "recording" if (self.folder / "recording").exists() else self.recording()
+
+    def test_a_place_that_cannot_be_written_is_refused_before_anything_else(self):
+        for command in (["run", "--", "touch", self.folder / "ran"], ["analyze", "x"], ["show", "x"], ["whatif", "x"],
+                        ["sweep", "--ranks", 2], ["bench"], ["irq", "--duration", "1h"]):
+            for option, place, why in (("--json", "/nonexistent/r", "No such file"), ("--html", "/nonexistent/r", "No such file"),
+                                       ("--html", self.folder, "Is a directory")):
+                with self.subTest(command=command[0], option=option):
+                    done = self.doctor(command[0], option, place, *command[1:])
+                    self.assertSays(done, 125, f"cannot write {place}", why)
+                    self.assertEqual("", done.stdout)
+        self.assertFalse((self.folder / "ran").exists())
+
+    def test_a_page_beside_the_report_or_alone_and_a_page_and_json_at_once(self):
+        recording, page, data = self.recording(), self.folder / "r.html", self.folder / "r.json"
+        both = self.doctor("show", "--html", page, "--json", data, recording)
+        self.assertSays(both, 0)
+        self.assertIn("VERDICT", both.stdout)
+        self.assertEqual(stat.S_IMODE(page.stat().st_mode), 0o600)
+        text = page.read_text()
+        self.assertTrue(text.startswith("<!DOCTYPE html>\n<html lang=\"en\">"))
+        self.assertTrue(text.endswith("</html>\n"))
+        self.assertEqual(text, self.doctor("show", "--html", "-", data).stdout)
+        alone = self.doctor("show", "--html", page, "--json", "-", recording)
+        self.assertEqual(data.read_text(), alone.stdout)
+        self.assertEqual(text, self.doctor("analyze", "--html", "-", recording).stdout.replace("analyze ", ""))
+        check = subprocess.run([sys.executable, doctor.ROOT / "tests/unit/report/html/check_html.py", page],
+                               stdout=subprocess.PIPE, text=True)
+        self.assertEqual("", check.stdout)
 
     def test_standard_output_that_is_full(self):
         for arguments in (["show", self.recording()], ["rules"], ["explain"], ["check"]):

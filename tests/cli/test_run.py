@@ -145,8 +145,9 @@ class PassThrough(doctor.TestCase):
         self.assertEqual(["true"], json.loads(done.stderr)["run"]["command_line"])
 
     def test_the_jobs_status_wins_over_a_report_that_cannot_be_written(self):
-        self.assertEqual(7, self.doctor("run", "--json", "/nonexistent/r.json", "--", "sh", "-c", "exit 7").returncode)
-        self.assertEqual(125, self.doctor("run", "--json", "/nonexistent/r.json", "--", "true").returncode)
+        for option in ("--json", "--html"):
+            self.assertEqual(7, self.doctor("run", option, "/dev/full", "--", "sh", "-c", "exit 7").returncode)
+            self.assertEqual(125, self.doctor("run", option, "/dev/full", "--", "true").returncode)
 
     def test_a_doctor_inside_a_doctor(self):
         done = self.doctor("run", "-q", "--", doctor.PROGRAM, "run", "--", "sh", "-c", "exit 3")

@@ -53,7 +53,18 @@ class Calls(doctor.TestCase):
         self.assertSays(self.doctor("sched", "--root", self.folder, "-p", 7), 3, "there is none")
         self.assertSays(self.doctor("sched", "--root", "/nonexistent"), 3, "/nonexistent/proc", "schedstat")
         self.assertSays(self.doctor("sched", "--", "/nonexistent/program"), 127, "cannot run")
-        self.assertSays(self.doctor("sched", "--json", "/nonexistent/x.json", "--", "true"), 125, "cannot write")
+        for option in ("--json", "--html"):
+            done = self.doctor("sched", option, "/nonexistent/x", "--", "touch", self.folder / "ran")
+            self.assertSays(done, 125, "cannot write /nonexistent/x", "No such file")
+        self.assertFalse((self.folder / "ran").exists())
+
+    def test_a_page_of_the_threads(self):
+        page = self.folder / "threads.html"
+        self.assertSays(self.doctor("sched", "--html", page, "--", "sh", "-c", "true & wait"), 0)
+        self.assertIn("<caption>Threads</caption>", page.read_text())
+        check = subprocess.run([sys.executable, doctor.ROOT / "tests/unit/report/html/check_html.py", page],
+                               stdout=subprocess.PIPE, text=True)
+        self.assertEqual("", check.stdout)
 
     def test_status_and_output_of_the_command(self):
         done = self.doctor("sched", "--", "sh", "-c", "echo mine; exit 7")

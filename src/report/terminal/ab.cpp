@@ -48,11 +48,10 @@ class AbPart {
  private:
   void begin(std::string_view title) {
     const int column = canvas_.narrow() ? 2 : 10;
-    canvas_.start(title.empty() ? column : 0, column);
-    if (!title.empty()) {
-      canvas_.piece(title, Paint::strong);
-      canvas_.tab(canvas_.narrow() ? 0 : 10);
-    }
+    if (title.empty())
+      canvas_.start(column, column);
+    else
+      canvas_.label(title, 0, 10, Paint::strong);
   }
 
   std::string value(std::string_view name) const {

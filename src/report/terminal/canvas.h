@@ -1,8 +1,11 @@
-// Canvas: text that flows into lines of a width. Everything that is put on it is made harmless and, for ASCII
-// terminals, transliterated first, so that no renderer has to remember to.
+// Canvas: what the parts of the report (parts.h) are drawn on, whatever it is made of. Everything that is put on it is made
+// harmless first, so that no part has to remember to. TextCanvas makes lines of a width of it, for terminals
+// (text_canvas.h), and HtmlCanvas markup (src/report/html/html_canvas.h).
 //
-//   start(2, 6)            ··a piece, a second piece, and what does not fit goes on below
-//                          ······the hanging indent
+//   heading("COVERAGE", "")  a part begins
+//   start(2, 6)              ··a piece, a second piece, and what does not fit goes on below
+//                            ······the hanging indent
+//   label("try", 5, 15)      ·····try·······begins at a column
 #pragma once
 
 #include <string>
@@ -19,47 +22,36 @@ inline constexpr std::string_view kNoBreak = "\u00a0";
 
 class Canvas {
  public:
-  explicit Canvas(const TerminalOptions& options);
+  explicit Canvas(const TerminalOptions& options) : options_(options) {}
+  Canvas(const Canvas&) = delete;
+  Canvas& operator=(const Canvas&) = delete;
+  virtual ~Canvas() = default;
 
-  int width() const { return width_; }
-  bool narrow() const { return width_ < 64; }  // too narrow for columns
+  virtual int width() const = 0;                // columns
+  bool narrow() const { return width() < 64; }  // too narrow for columns
   const TerminalOptions& options() const { return options_; }
 
+  // A line of its own that names what follows.
+  virtual void heading(std::string_view title, std::string_view remark) = 0;
   // Begins a line, ending the one before. Later lines of the same paragraph begin at the hanging indent.
-  void start(int indent, int hanging_indent);
+  virtual void start(int indent, int hanging_indent) = 0;
+  // Begins a line with a word that says what the text behind it, from `column` on, is.
+  virtual void label(std::string_view word, int indent, int column, Paint paint) = 0;
   // `text` behind what is there, `gap` columns away, or on the next line. It is broken at its spaces only when it does
   // not fit on a line of its own, and within words when even a word does not.
-  void piece(std::string_view text, Paint paint = Paint::plain, int gap = 1);
+  virtual void piece(std::string_view text, Paint paint = Paint::plain, int gap = 1) = 0;
   // A text that may be broken at any white space. A number and its unit, and the ends of
   // a range, stay together.
   void prose(std::string_view text, Paint paint = Paint::plain, int gap = 1);
   // Moves to a column when it is still ahead; what follows begins there, whatever its gap.
-  void tab(int column);
+  virtual void tab(int column) = 0;
   // A piece that ends at the right edge when it fits on this line.
-  void right(std::string_view text, Paint paint = Paint::plain);
+  virtual void right(std::string_view text, Paint paint = Paint::plain) = 0;
   // An empty line; never two, never the first.
-  void blank();
-
-  std::string take();
+  virtual void blank() = 0;
 
  private:
-  std::string clean(std::string_view text) const;
-  void place(std::string_view cleaned, Paint paint, int gap);
-  void put(std::string_view cleaned, Paint paint);
-  void set_paint(Paint paint);
-  void pad(int columns);
-  void end_line();
-  void next_line();
-
   TerminalOptions options_;
-  int width_;
-  int hanging_ = 0;
-  int column_ = 0;
-  bool empty_line_ = true;  // nothing but indentation on this line
-  bool at_tab_ = false;
-  Paint paint_ = Paint::plain;
-  std::string line_;
-  std::string text_;
 };
 
 }  // namespace gradsync

@@ -36,18 +36,12 @@ std::vector<Shared> shared_of(const Report& report, Verbosity verbosity) {
   return groups;
 }
 
-void draw_heading(std::string_view heading, std::string_view remark, Canvas& canvas) {
-  canvas.start(0, 2);
-  canvas.piece(heading, Paint::strong);
-  canvas.prose(remark, Paint::faint, 2);
-}
-
 }  // namespace
 
 void draw_coverage(const Report& report, Canvas& canvas) {
   const std::vector<Shared> groups = shared_of(report, canvas.options().verbosity);
   if (groups.empty()) return;
-  draw_heading("COVERAGE", "", canvas);
+  canvas.heading("COVERAGE", "");
   for (const Shared& group : groups) {
     const Coverage& entry = *group.entry;
     std::string text = to_string(entry.state);
@@ -71,7 +65,7 @@ void draw_unjudged(const std::vector<Outcome>& outcomes, Canvas& canvas) {
   const bool verbose = canvas.options().verbosity == Verbosity::verbose;
   const std::vector<Unjudged> groups = unjudged_of(left, verbose ? GroupBy::reason : GroupBy::hint);
   if (groups.empty()) return;
-  draw_heading("COULD NOT JUDGE", "", canvas);
+  canvas.heading("COULD NOT JUDGE", "");
   for (const Unjudged& group : groups) {
     const bool only_hint = !verbose && only_lacks(group.reason, group.hint);
     canvas.start(2, 4);
@@ -99,7 +93,7 @@ void draw_clean(const std::vector<Outcome>& outcomes, Canvas& canvas) {
     rules.push_back(text);
   }
   if (rules.empty()) return;
-  draw_heading("CLEAN", any_seen ? "with the smallest effect that would have been seen" : "", canvas);
+  canvas.heading("CLEAN", any_seen ? "with the smallest effect that would have been seen" : "");
   canvas.start(2, 2);
   for (std::size_t index = 0; index < rules.size(); ++index)
     canvas.piece(rules[index] + (index + 1 < rules.size() ? " ·" : ""));

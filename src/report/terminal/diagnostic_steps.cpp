@@ -70,8 +70,29 @@ void draw_unmeasured_state(const Report& report, const DiagnosticStep& step, Can
                hint_text(missing != nullptr ? missing->hint : "gradsync-doctor check"));
 }
 
-void draw_state(const Report& report, const DiagnosticStep& step, const std::vector<Outcome>& outcomes,
-                Canvas& canvas) {
+// By its number; 0: rules that belong to none of the four.
+DiagnosticStep step_of(int number) {
+  const auto* known = std::find_if(kSteps.begin(), kSteps.end(), [&](auto& step) { return step.number == number; });
+  return known != kSteps.end() ? *known : DiagnosticStep{0, "other checks", {}};
+}
+
+}  // namespace
+
+std::vector<int> shown_steps(const std::vector<Outcome>& outcomes) {
+  std::vector<int> numbers;
+  for (const DiagnosticStep& step : kSteps) numbers.push_back(step.number);
+  if (!in_step(outcomes, 0).empty()) numbers.push_back(0);
+  return numbers;
+}
+
+std::string step_name(int number) {
+  const std::string name(step_of(number).name);
+  return number == 0 ? name : fmt::format("{} {}", number, name);
+}
+
+void draw_step_state(const Report& report, const std::vector<Outcome>& all, int number, Canvas& canvas) {
+  const DiagnosticStep step = step_of(number);
+  const std::vector<Outcome> outcomes = in_step(all, number);
   std::vector<const Finding*> fired, clean;
   std::size_t unjudged = 0;
   for (const Outcome& outcome : outcomes) {
@@ -95,17 +116,11 @@ void draw_state(const Report& report, const DiagnosticStep& step, const std::vec
   }
 }
 
-}  // namespace
-
 void draw_diagnostic_steps(const Report& report, const std::vector<Outcome>& outcomes, Canvas& canvas) {
-  for (const DiagnosticStep& step : kSteps) {
-    draw_name(fmt::format("{} {}", step.number, step.name), canvas);
-    draw_state(report, step, in_step(outcomes, step.number), canvas);
+  for (const int number : shown_steps(outcomes)) {
+    draw_name(step_name(number), canvas);
+    draw_step_state(report, outcomes, number, canvas);
   }
-  const std::vector<Outcome> others = in_step(outcomes, 0);
-  if (others.empty()) return;
-  draw_name("other checks", canvas);
-  draw_state(report, {0, "other checks", {}}, others, canvas);
 }
 
 }  // namespace gradsync

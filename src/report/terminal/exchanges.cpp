@@ -29,9 +29,7 @@ void append(const Report& report, std::string_view name, std::string_view words,
 void draw_exchanges(const Report& report, Canvas& canvas) {
   const std::string told = fact_of(report, "compression.fingerprint");
   if (told.empty() || told == "none") return;
-  canvas.start(0, canvas.narrow() ? 2 : 10);
-  canvas.piece("exchange", Paint::strong);
-  canvas.tab(canvas.narrow() ? 0 : 10);
+  canvas.label("exchange", 0, 10, Paint::strong);
   canvas.piece(escape_controls(told));
   std::vector<std::string> numbers;
   append(report, "compress.kernels_per_step", " kernels a step", numbers);

@@ -12,22 +12,6 @@ namespace {
 constexpr std::size_t kMostSweeps = 6;  // in full; -v draws them all
 constexpr std::size_t kMostRows = 16;   // of other tables
 
-std::string cell_text(const SeriesRow& row, const std::string& column) {
-  const std::string unit = column == "bytes" ? column : unit_of(column);
-  if (const auto value = row.number(column)) return no_break(format_value(*value, unit));
-  const std::string text = row.text(column);
-  return text.empty() ? "-" : no_break(shorten(escape_controls(text), 40, "…"));
-}
-
-// "break_even_bytes" → "break even": the unit stands with each number.
-std::string heading_text(const std::string& column) {
-  std::string text = column;
-  const std::string unit = unit_of(column);
-  if (unit != "1" && text.ends_with("_" + unit)) text.resize(text.size() - unit.size() - 1);
-  std::replace(text.begin(), text.end(), '_', ' ');
-  return no_break(text);
-}
-
 int width_of(const std::string& text) { return display_width(text); }
 
 std::vector<std::size_t> widths_of(const std::vector<std::vector<std::string>>& lines) {
@@ -51,7 +35,23 @@ void draw_columns(const std::vector<std::vector<std::string>>& lines, Canvas& ca
   }
 }
 
-// What its messages cost here, whoever hides it.
+}  // namespace
+
+std::string series_cell(const SeriesRow& row, const std::string& column) {
+  const std::string unit = column == "bytes" ? column : unit_of(column);
+  if (const auto value = row.number(column)) return no_break(format_value(*value, unit));
+  const std::string text = row.text(column);
+  return text.empty() ? "-" : no_break(shorten(escape_controls(text), 40, "…"));
+}
+
+std::string series_heading(const std::string& column) {
+  std::string text = column;
+  const std::string unit = unit_of(column);
+  if (unit != "1" && text.ends_with("_" + unit)) text.resize(text.size() - unit.size() - 1);
+  std::replace(text.begin(), text.end(), '_', ' ');
+  return no_break(text);
+}
+
 void draw_overlay(const Report& report, Canvas& canvas) {
   std::vector<std::string> parts;
   for (const auto& [name, words] : {std::pair{"startup_messages_percent", " of its messages are mostly start-up"},
@@ -68,8 +68,6 @@ void draw_overlay(const Report& report, Canvas& canvas) {
   }
 }
 
-}  // namespace
-
 void draw_series(const Series& series, std::string_view title, Canvas& canvas) {
   if (series.rows.empty() || series.columns.empty()) return;
   const std::vector<SeriesRow> rows = rows_of(series);
@@ -78,12 +76,12 @@ void draw_series(const Series& series, std::string_view title, Canvas& canvas) {
   std::vector<std::vector<std::string>> lines(1);
   std::vector<std::string> filled;
   for (const std::string& column : series.columns)
-    if (std::any_of(rows.begin(), rows.end(), [&](const SeriesRow& row) { return cell_text(row, column) != "-"; }))
+    if (std::any_of(rows.begin(), rows.end(), [&](const SeriesRow& row) { return series_cell(row, column) != "-"; }))
       filled.push_back(column);
-  for (const std::string& column : filled) lines.front().push_back(heading_text(column));
+  for (const std::string& column : filled) lines.front().push_back(series_heading(column));
   for (std::size_t i = 0; i < shown; ++i) {
     lines.emplace_back();
-    for (const std::string& column : filled) lines.back().push_back(cell_text(rows[i], column));
+    for (const std::string& column : filled) lines.back().push_back(series_cell(rows[i], column));
   }
   canvas.blank();
   canvas.start(0, 2);

@@ -110,20 +110,16 @@ Answer answer_of(const SeriesRow& row, const std::string& proof) {
 
 void draw_fit(const Report& report, const SweepGroup& group, Canvas& canvas) {
   for (const SeriesRow& row : rows_about(report, "fabric_fit", group)) {
-    canvas.start(1, 7);
-    canvas.piece("fit");
-    canvas.tab(7);
-    canvas.prose(span_text(row) + ": " + fit_text(row), Paint::plain, 0);
+    canvas.label("fit", 1, 7, Paint::plain);
+    canvas.prose(span_text(row) + ": " + fit_text(row));
   }
 }
 
 void draw_cliffs(const Report& report, const SweepGroup& group, Canvas& canvas) {
   for (const SeriesRow& row : rows_about(report, "fabric_cliffs", group)) {
     const Answer answer = answer_of(row, proof_text(report, group.operation));
-    canvas.start(1, 7);
-    canvas.piece("cliff");
-    canvas.tab(7);
-    canvas.prose(answer.text, answer.paint, 0);
+    canvas.label("cliff", 1, 7, Paint::plain);
+    canvas.prose(answer.text, answer.paint);
   }
 }
 

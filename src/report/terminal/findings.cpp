@@ -10,10 +10,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <string>
 
 #include "src/base/units.h"
+#include "src/report/terminal/folding.h"
 #include "src/report/terminal/parts.h"
 #include "src/report/terminal/words.h"
 
@@ -42,57 +42,7 @@ std::string tag(const Finding& finding) {
   return text.empty() ? text : "(" + text + ")";
 }
 
-// Which fired finding each fired finding is shown below; nothing: it gets a number of its own.
-class Folding {
- public:
-  explicit Folding(const Report& report) {
-    for (const Finding& finding : report.findings)
-      if (finding.state == FindingState::fired) fired_.push_back(&finding);
-    for (const Finding* finding : fired_) top_[finding] = root_of(*finding);
-  }
-
-  std::vector<const Finding*> numbered() const { return below(nullptr); }
-
-  std::vector<const Finding*> below(const Finding* top) const {
-    std::vector<const Finding*> found;
-    for (const Finding* finding : fired_)
-      if (top_.at(finding) == top) found.push_back(finding);
-    return found;
-  }
-
- private:
-  // The finding of the explaining rule in the same scope, else its first one.
-  const Finding* cause_of(const Finding& finding) const {
-    const Finding* cause = nullptr;
-    for (const Finding* candidate : fired_) {
-      if (finding.folded_under.empty() || candidate->rule != finding.folded_under || candidate == &finding) continue;
-      if (candidate->scope == finding.scope) return candidate;
-      if (cause == nullptr) cause = candidate;
-    }
-    return cause;
-  }
-
-  // Findings that explain each other in a circle are all numbered: none may vanish.
-  const Finding* root_of(const Finding& finding) const {
-    const Finding* root = cause_of(finding);
-    for (std::size_t hops = 0; root != nullptr; ++hops) {
-      const Finding* next = cause_of(*root);
-      if (next == nullptr) return root;
-      if (hops > fired_.size()) return nullptr;
-      root = next;
-    }
-    return nullptr;
-  }
-
-  std::vector<const Finding*> fired_;
-  std::map<const Finding*, const Finding*> top_;
-};
-
-void draw_label(std::string_view label, Canvas& canvas) {
-  canvas.start(kIndent, canvas.narrow() ? kIndent + 2 : kTextColumn);
-  canvas.piece(label, Paint::faint);
-  if (!canvas.narrow()) canvas.tab(kTextColumn);
-}
+void draw_label(std::string_view label, Canvas& canvas) { canvas.label(label, kIndent, kTextColumn, Paint::faint); }
 
 void draw_evidence(const Report& report, const Finding& finding, Canvas& canvas) {
   std::vector<std::string> pieces;
@@ -130,26 +80,22 @@ void draw_saving(const Finding& finding, Canvas& canvas) {
   canvas.prose(text.empty() ? "not predicted" : text, text.empty() ? Paint::faint : Paint::strong);
 }
 
-void draw_folded(const Finding& finding, Canvas& canvas) {
-  canvas.start(kIndent, kIndent + 2);
-  canvas.piece("also seen:", Paint::faint);
-  canvas.piece(finding.rule);
-  if (finding.scope != "all") canvas.piece("(" + scope_text(finding.scope) + ")");
-  canvas.prose(finding.says.empty() ? finding.title : finding.says, Paint::plain, 3);
-}
+}  // namespace
 
-void draw_heading(const Finding& finding, std::size_t number, Canvas& canvas) {
-  canvas.start(0, kIndent);
-  canvas.piece(fmt::format("{}.", number));
+void draw_finding_title(const Finding& finding, Canvas& canvas) {
   canvas.piece("✖", paint_of(finding.severity));
   canvas.piece(finding.rule, paint_of(finding.severity));
   canvas.piece(tag(finding));
   canvas.prose(finding.title, Paint::strong, 3);
 }
 
-void draw_body(const Report& report, const Finding& finding, Canvas& canvas) {
-  canvas.start(kIndent, kIndent);
-  canvas.prose(finding.says);
+void draw_symptom(const Finding& finding, Canvas& canvas) {
+  canvas.piece(finding.rule);
+  if (finding.scope != "all") canvas.piece("(" + scope_text(finding.scope) + ")");
+  canvas.prose(finding.says.empty() ? finding.title : finding.says, Paint::plain, 3);
+}
+
+void draw_finding_details(const Report& report, const Finding& finding, Canvas& canvas) {
   draw_evidence(report, finding, canvas);
   if (!finding.where.empty()) {
     draw_label("where", canvas);
@@ -163,9 +109,31 @@ void draw_body(const Report& report, const Finding& finding, Canvas& canvas) {
   draw_saving(finding, canvas);
 }
 
+namespace {
+
+void draw_body(const Report& report, const Finding& finding, Canvas& canvas) {
+  canvas.start(kIndent, kIndent);
+  canvas.prose(finding.says);
+  draw_finding_details(report, finding, canvas);
+}
+
+void draw_folded(const Finding& finding, Canvas& canvas) {
+  canvas.start(kIndent, kIndent + 2);
+  canvas.piece("also seen:", Paint::faint);
+  draw_symptom(finding, canvas);
+}
+
+void draw_heading(const Finding& finding, std::size_t number, Canvas& canvas) {
+  canvas.start(0, kIndent);
+  canvas.piece(fmt::format("{}.", number));
+  draw_finding_title(finding, canvas);
+}
+
 std::int64_t unjudged_rules(const std::vector<Outcome>& outcomes) {
   return std::count_if(outcomes.begin(), outcomes.end(), [](const Outcome& o) { return !o.unjudged.empty(); });
 }
+
+}  // namespace
 
 void draw_no_findings(const std::vector<Outcome>& outcomes, Canvas& canvas) {
   const std::int64_t unjudged = unjudged_rules(outcomes);
@@ -179,8 +147,6 @@ void draw_no_findings(const std::vector<Outcome>& outcomes, Canvas& canvas) {
     canvas.prose(
         fmt::format("No findings in {} that could be judged; {} could not be.", plural(judged, "rule"), unjudged));
 }
-
-}  // namespace
 
 void draw_findings(const Report& report, const std::vector<Outcome>& outcomes, Canvas& canvas) {
   const Folding folding(report);

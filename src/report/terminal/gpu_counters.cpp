@@ -30,9 +30,7 @@ void draw_gpu_counters(const Report& report, Canvas& canvas) {
   for (const Metric& metric : report.metrics)
     if (metric.name.starts_with(kPrefix) && metric.scope == "all") numbers.push_back(told(metric));
   if (numbers.empty()) return;
-  canvas.start(0, canvas.narrow() ? 2 : 10);
-  canvas.piece("counters", Paint::strong);
-  canvas.tab(canvas.narrow() ? 0 : 10);
+  canvas.label("counters", 0, 10, Paint::strong);
   for (std::size_t i = 0; i < numbers.size(); ++i) canvas.piece(numbers[i] + (i + 1 < numbers.size() ? " ·" : ""));
   if (const auto of = report.facts.find("counters.of"); of != report.facts.end())
     canvas.piece(escape_controls(of->second), Paint::faint, 3);

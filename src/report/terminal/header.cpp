@@ -22,12 +22,11 @@ std::string shell_words(const std::vector<std::string>& arguments) {
   return join(words, " ");
 }
 
-std::string command_text(const Report& report, const Canvas& canvas) {
+}  // namespace
+
+std::string command_text(const Report& report) {
   const std::string job = escape_controls(shell_words(report.run.command_line));
-  const bool job_alone = report.command.empty() || report.command == "run";
-  const std::string text = job_alone ? job : join_words(report.command, job);
-  const bool whole = canvas.options().verbosity == Verbosity::verbose;
-  return whole ? text : shorten(text, canvas.width() - 4, "…");
+  return report.command.empty() || report.command == "run" ? job : join_words(report.command, job);
 }
 
 std::string run_text(const RunInfo& run) {
@@ -48,6 +47,8 @@ std::string observer_text(const Report& report) {
   return timed.metric == nullptr ? "" : "observer cost " + format_percent(timed.value);
 }
 
+namespace {
+
 Paint paint_of(VerdictSign sign) {
   switch (sign) {
     case VerdictSign::costs:
@@ -63,9 +64,7 @@ Paint paint_of(VerdictSign sign) {
 
 void draw_map(std::string_view heading, const std::map<std::string, std::string>& map, Canvas& canvas) {
   if (map.empty()) return;
-  canvas.start(0, canvas.narrow() ? 2 : 10);
-  canvas.piece(heading, Paint::strong);
-  canvas.tab(canvas.narrow() ? 0 : 10);
+  canvas.label(heading, 0, 10, Paint::strong);
   std::size_t left = map.size();
   for (const auto& [name, value] : map) canvas.piece(fmt::format("{} {}{}", name, value, --left == 0 ? "" : " ·"));
 }
@@ -75,9 +74,23 @@ void draw_map(std::string_view heading, const std::map<std::string, std::string>
 void draw_header(const Report& report, Canvas& canvas) {
   canvas.start(0, 2);
   canvas.piece(join_words(report.tool.name, report.tool.version), Paint::strong);
-  canvas.piece(command_text(report, canvas), Paint::plain, 3);
+  const bool whole = canvas.options().verbosity == Verbosity::verbose;
+  const std::string command = command_text(report);
+  canvas.piece(whole ? command : shorten(command, canvas.width() - 4, "…"), Paint::plain, 3);
   canvas.piece(run_text(report.run), Paint::plain, 3);
   canvas.right(observer_text(report), Paint::faint);
+}
+
+std::vector<std::string> verdict_lines(const Report& report) {
+  std::string_view left = report.verdict.text;
+  if (trim(left).empty()) left = "none: nothing was measured that could tell";
+  std::vector<std::string> lines;
+  while (!left.empty()) {
+    const std::size_t end = std::min(left.find('\n'), left.size());
+    lines.emplace_back(left.substr(0, end));
+    left.remove_prefix(std::min(end + 1, left.size()));
+  }
+  return lines;
 }
 
 void draw_verdict(const Report& report, Canvas& canvas) {
@@ -85,13 +98,11 @@ void draw_verdict(const Report& report, Canvas& canvas) {
   canvas.start(0, column);
   canvas.piece("VERDICT", paint_of(report.verdict.sign));
   canvas.tab(column);
-  std::string_view left = report.verdict.text;
-  if (trim(left).empty()) left = "none: nothing was measured that could tell";
-  for (bool first = true; !left.empty(); first = false) {
-    const std::size_t end = std::min(left.find('\n'), left.size());
+  bool first = true;
+  for (const std::string& line : verdict_lines(report)) {
     if (!first) canvas.start(column, column);
-    canvas.prose(left.substr(0, end));
-    left.remove_prefix(std::min(end + 1, left.size()));
+    canvas.prose(line);
+    first = false;
   }
 }
 

@@ -8,13 +8,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
-#include <tuple>
 
 #include "src/base/text.h"
 #include "src/base/units.h"
 #include "src/model/series_table.h"
+#include "src/report/terminal/irq_queues.h"
 #include "src/report/terminal/parts.h"
 #include "src/report/terminal/words.h"
 
@@ -22,95 +21,10 @@ namespace gradsync {
 namespace {
 
 constexpr std::size_t kMostRows = 24;  // -v shows them all
-constexpr int kRateColumns = 9, kIndent = 2, kWidestCell = 3;
-
-struct Queue {
-  std::string irq, vector, device;
-  std::map<int, double> rate;  // by bin
-  double total = 0;
-  int serving = -1, target = -1;  // bins
-};
-
-struct Bins {
-  std::vector<int> first_cpu, node;
-  std::vector<bool> node_begins, training;
-  std::map<int, int> of_cpu;
-  int cell = 1;  // columns
-};
-
-Bins bins_of(const Report& report, int columns) {
-  const std::vector<SeriesRow> rows = rows_of(report, "irq_cpus");
-  std::vector<std::tuple<int, int, bool>> cpus;  // node, CPU, training
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    cpus.emplace_back(static_cast<int>(rows[i].number("node").value_or(0)),
-                      static_cast<int>(rows[i].number("cpu").value_or(0)), rows[i].number("training").value_or(0) > 0);
-  std::sort(cpus.begin(), cpus.end());
-  Bins bins;
-  if (cpus.empty() || columns < 1) return bins;
-  const std::size_t each = (cpus.size() + static_cast<std::size_t>(columns) - 1) / static_cast<std::size_t>(columns);
-  for (std::size_t i = 0; i < cpus.size(); ++i) {
-    const auto& [node, cpu, training] = cpus[i];
-    if (i % each == 0) {
-      bins.node_begins.push_back(bins.node.empty() || bins.node.back() != node);
-      bins.node.push_back(node);
-      bins.first_cpu.push_back(cpu);
-      bins.training.push_back(false);
-    }
-    bins.of_cpu[cpu] = static_cast<int>(bins.node.size()) - 1;
-    if (training) bins.training.back() = true;
-  }
-  bins.cell = std::clamp(columns / static_cast<int>(bins.node.size()), 1, kWidestCell);
-  return bins;
-}
-
-void add_targets(const Report& report, const Bins& bins, std::map<std::string, Queue>& queues) {
-  const std::vector<SeriesRow> plan = rows_of(report, "irq_plan");
-  for (std::size_t i = 0; i < plan.size(); ++i) {
-    const auto queue = queues.find(plan[i].text("irq") + " " + plan[i].text("vector"));
-    if (queue == queues.end()) continue;
-    const auto bin_of = [&](const char* column) {
-      const auto bin = bins.of_cpu.find(static_cast<int>(plan[i].number(column).value_or(-1)));
-      return bin == bins.of_cpu.end() ? -1 : bin->second;
-    };
-    queue->second.serving = bin_of("from");
-    if (plan[i].text("decision") == "move") queue->second.target = bin_of("to");
-  }
-}
-
-// The busiest queues, in the order of devices and numbers.
-std::vector<Queue> queues_of(const Report& report, const Bins& bins, std::size_t most, std::size_t& left_out) {
-  const std::vector<SeriesRow> rows = rows_of(report, "irq");
-  std::map<std::string, Queue> queues;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].text("role") != "queue") continue;
-    const auto bin = bins.of_cpu.find(static_cast<int>(rows[i].number("cpu").value_or(-1)));
-    const double seconds = rows[i].number("interval_s").value_or(0);
-    Queue& queue = queues[rows[i].text("irq") + " " + rows[i].text("vector")];
-    queue.irq = rows[i].text("irq");
-    queue.vector = rows[i].text("vector");
-    queue.device = rows[i].text("device");
-    if (bin == bins.of_cpu.end() || seconds <= 0) continue;
-    if (rows[i].number("hard_us")) continue;  // timed handlers: /proc/interrupts counts the same beside it
-    const double rate = rows[i].number("count").value_or(0) / seconds;
-    queue.rate[bin->second] += rate;
-    queue.total += rate;
-  }
-  add_targets(report, bins, queues);
-  std::vector<Queue> list;
-  for (auto& [key, queue] : queues) list.push_back(std::move(queue));
-  std::stable_sort(list.begin(), list.end(), [](const Queue& a, const Queue& b) {
-    return std::tuple(a.target < 0, -a.total) < std::tuple(b.target < 0, -b.total);
-  });
-  left_out = list.size() - std::min(list.size(), most);
-  list.resize(list.size() - left_out);
-  std::sort(list.begin(), list.end(), [](const Queue& a, const Queue& b) {
-    return std::tuple(a.device, a.irq.size(), a.irq, a.vector) < std::tuple(b.device, b.irq.size(), b.irq, b.vector);
-  });
-  return list;
-}
+constexpr int kRateColumns = 9, kIndent = 2;
 
 // Numbers above the cells they stand for, as many as have room.
-std::string ruler(const Bins& bins, const std::vector<std::string>& words) {
+std::string ruler(const CpuBins& bins, const std::vector<std::string>& words) {
   std::string line;
   for (std::size_t bin = 0; bin < words.size(); ++bin) {
     const std::size_t at = bin * static_cast<std::size_t>(bins.cell);
@@ -122,7 +36,7 @@ std::string ruler(const Bins& bins, const std::vector<std::string>& words) {
 
 class HeatMap {
  public:
-  HeatMap(const Bins& bins, int label, double most, Canvas& canvas)
+  HeatMap(const CpuBins& bins, int label, double most, Canvas& canvas)
       : bins_(bins), label_(label), most_(most), ascii_(canvas.options().charset == Charset::ascii), canvas_(canvas) {}
 
   void draw_rulers() {
@@ -142,7 +56,7 @@ class HeatMap {
     draw_ruler("training", line.substr(0, line.find_last_not_of(' ') + 1));
   }
 
-  void draw(const Queue& queue) {
+  void draw(const IrqQueue& queue) {
     canvas_.start(kIndent, kIndent);
     canvas_.piece(no_break(shorten(queue.irq + " " + queue.vector.substr(0, queue.vector.find("@pci:")), label_ - 1,
                                    ascii_ ? "..." : "…")));
@@ -165,7 +79,7 @@ class HeatMap {
     canvas_.piece(fixed, Paint::faint);
   }
 
-  void draw_cell(const Queue& queue, int bin) {
+  void draw_cell(const IrqQueue& queue, int bin) {
     static constexpr const char* kShades[] = {"░", "▒", "▓", "█"};
     static constexpr const char* kAsciiShades[] = {"-", "+", "*", "#"};
     const auto found = queue.rate.find(bin);
@@ -187,7 +101,7 @@ class HeatMap {
     canvas_.piece(cell, paint, 0);
   }
 
-  const Bins& bins_;
+  const CpuBins& bins_;
   int label_;
   double most_;
   bool ascii_;
@@ -198,13 +112,13 @@ class HeatMap {
 
 void draw_irq_heat(const Report& report, Canvas& canvas) {
   const int label = canvas.narrow() ? 14 : 26;
-  const Bins bins = bins_of(report, canvas.width() - kIndent - label - kRateColumns - 3);
+  const CpuBins bins = bins_of(report, canvas.width() - kIndent - label - kRateColumns - 3);
   const bool all = canvas.options().verbosity == Verbosity::verbose;
   std::size_t left_out = 0;
-  const std::vector<Queue> queues = queues_of(report, bins, all ? SIZE_MAX : kMostRows, left_out);
+  const std::vector<IrqQueue> queues = queues_of(report, bins, all ? SIZE_MAX : kMostRows, left_out);
   if (queues.empty() || bins.node.empty()) return;
   double most = 0;
-  for (const Queue& queue : queues)
+  for (const IrqQueue& queue : queues)
     for (const auto& [bin, rate] : queue.rate) most = std::max(most, rate);
   canvas.start(0, 2);
   canvas.piece("INTERRUPTS OF QUEUES", Paint::strong);
@@ -212,7 +126,7 @@ void draw_irq_heat(const Report& report, Canvas& canvas) {
   if (each > 1) canvas.piece(fmt::format("a column is {} CPUs", each), Paint::faint);
   HeatMap map(bins, label, most, canvas);
   map.draw_rulers();
-  for (const Queue& queue : queues) map.draw(queue);
+  for (const IrqQueue& queue : queues) map.draw(queue);
   canvas.start(kIndent, kIndent);
   const bool ascii = canvas.options().charset == Charset::ascii;
   if (most > 0)

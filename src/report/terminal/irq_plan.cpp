@@ -70,8 +70,7 @@ void draw_others(const std::vector<SeriesRow>& plan, Canvas& canvas) {
 void draw_by_hand(const Report& report, const std::vector<SeriesRow>& plan, std::size_t moves, Canvas& canvas) {
   const bool all = canvas.options().verbosity == Verbosity::verbose;
   if (moves == 0 || report.series.contains("irq_changes")) return;
-  canvas.start(0, 2);
-  canvas.piece("TO DO IT", Paint::strong);
+  canvas.heading("TO DO IT", "");
   canvas.prose("gradsync-doctor irq --fix checks that it helps, and takes it back when not; by hand:");
   if (moves > kMostByHand && !all) {
     canvas.prose("-v shows the lines", Paint::faint);
@@ -135,8 +134,7 @@ void draw_irq_plan(const Report& report, Canvas& canvas) {
   std::size_t moves = 0;
   for (std::size_t i = 0; i < plan.size(); ++i) moves += plan[i].text("decision") == "move" ? 1 : 0;
   if (!plan.empty()) {
-    canvas.start(0, 2);
-    canvas.piece("PLAN", Paint::strong);
+    canvas.heading("PLAN", "");
     canvas.prose(moves == 0 ? "nothing moves" : plural(static_cast<std::int64_t>(moves), "interrupt") + " to move");
     draw_devices(report, canvas);
     draw_moves(plan, canvas);
@@ -146,8 +144,7 @@ void draw_irq_plan(const Report& report, Canvas& canvas) {
   }
   canvas.blank();
   if (outcome == report.facts.end()) return;
-  canvas.start(0, 2);
-  canvas.piece("DONE", Paint::strong);
+  canvas.heading("DONE", "");
   canvas.prose(outcome->second);
   draw_changes(report, canvas);
   draw_compared(report, canvas);

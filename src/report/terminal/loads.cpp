@@ -44,6 +44,8 @@ std::string words_of(const SeriesRow& row) {
                      format_bytes(number_of(row, "wire_bytes")), number_of(row, "cosine"));
 }
 
+}  // namespace
+
 std::string memory_text(const Report& report) {
   std::string text;
   for (const char* name : {"read", "copy", "update"}) {
@@ -53,8 +55,6 @@ std::string memory_text(const Report& report) {
   }
   return text;
 }
-
-}  // namespace
 
 void draw_loads(const Report& report, Canvas& canvas) {
   const auto found = report.series.find("load_profiles");

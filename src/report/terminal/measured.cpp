@@ -34,8 +34,7 @@ void draw_measured(const Report& report, Canvas& canvas) {
   if (metrics.empty()) return;
   const bool all = canvas.options().verbosity == Verbosity::verbose;
   const std::size_t rows = all ? metrics.size() : std::min(metrics.size(), kMostRows);
-  canvas.start(0, 2);
-  canvas.piece("MEASURED", Paint::strong);
+  canvas.heading("MEASURED", "");
   for (std::size_t i = 0; i < rows; ++i) {
     const Metric& metric = *metrics[i];
     canvas.start(2, 6);

@@ -1,9 +1,11 @@
 // The parts of the terminal report, in the order in which they are drawn. Each begins on a line of its own.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "src/model/report.h"
+#include "src/model/series_table.h"
 #include "src/report/terminal/canvas.h"
 #include "src/report/terminal/outcomes.h"
 
@@ -27,5 +29,27 @@ void draw_coverage(const Report& report, Canvas& canvas);
 void draw_unjudged(const std::vector<Outcome>& outcomes, Canvas& canvas);
 void draw_clean(const std::vector<Outcome>& outcomes, Canvas& canvas);
 void draw_facts(const Report& report, Canvas& canvas);
+
+// What a report of its command shows.
+bool without_job(const Report& report);                       // of machines alone: there is no step
+bool answers_alone(const Report& report);                     // bench, whatif, compare: no diagnosis of a job
+bool shows_steps(const Report& report, Verbosity verbosity);  // the four of a job's diagnosis; of a sweep on demand
+bool shows_findings(const Report& report, const std::vector<Outcome>& outcomes);
+std::vector<Outcome> shown_outcomes(const Report& report, Verbosity verbosity);
+
+// Pieces of those, for a renderer that arranges them itself.
+std::string command_text(const Report& report);   // "analyze a.json b.json", as one would type it; controls are visible
+std::string run_text(const RunInfo& run);         // "2 ranks · 48 steps · 21.4 s · gloo"
+std::string observer_text(const Report& report);  // "observer cost 0.3 % (ABBA)"; empty: not measured
+std::vector<std::string> verdict_lines(const Report& report);
+std::vector<int> shown_steps(const std::vector<Outcome>& outcomes);  // the four, and 0 where there are rules of none
+std::string step_name(int number);                                   // "2 small-packet tax"
+void draw_step_state(const Report& report, const std::vector<Outcome>& outcomes, int number, Canvas& canvas);
+void draw_finding_title(const Finding& finding, Canvas& canvas);
+void draw_finding_details(const Report& report, const Finding& finding, Canvas& canvas);  // evidence … saves
+void draw_symptom(const Finding& finding, Canvas& canvas);                                // one that another explains
+std::string memory_text(const Report& report);    // of bench: "memory: read 21.3 GB/s, …"
+std::string remedy_saving(const SeriesRow& row);  // of the series whatif: "−47.1 ms predicted (40.2 … 52.0), …"
+void draw_no_findings(const std::vector<Outcome>& outcomes, Canvas& canvas);
 
 }  // namespace gradsync

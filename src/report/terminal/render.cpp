@@ -1,8 +1,8 @@
 #include "src/report/terminal.h"
-#include "src/report/terminal/canvas.h"
 #include "src/report/terminal/fabric.h"
 #include "src/report/terminal/outcomes.h"
 #include "src/report/terminal/parts.h"
+#include "src/report/terminal/text_canvas.h"
 
 namespace gradsync {
 namespace {
@@ -17,10 +17,35 @@ bool about_the_fabric(const Outcome& outcome) {
   return false;
 }
 
+}  // namespace
+
 bool without_job(const Report& report) {
   const auto job = report.facts.find("job");
   return job != report.facts.end() && job->second == "none";
 }
+
+bool answers_alone(const Report& report) {
+  return report.command == "bench" || report.command == "whatif" || report.command == "compare";
+}
+
+bool shows_steps(const Report& report, Verbosity verbosity) {
+  if (answers_alone(report)) return false;
+  if (report.command == "sweep") return verbosity == Verbosity::verbose;
+  return report.command != "irq";
+}
+
+bool shows_findings(const Report& report, const std::vector<Outcome>& outcomes) {
+  return !answers_alone(report) || !outcomes.empty();
+}
+
+std::vector<Outcome> shown_outcomes(const Report& report, Verbosity verbosity) {
+  std::vector<Outcome> outcomes = outcomes_of(report);
+  if (report.command == "sweep" && verbosity != Verbosity::verbose)
+    std::erase_if(outcomes, [](const Outcome& outcome) { return !about_the_fabric(outcome); });
+  return outcomes;
+}
+
+namespace {
 
 // What was measured: a fabric, loads, interrupts, or the step of a job.
 void draw_subject(const Report& report, Canvas& canvas) {
@@ -45,20 +70,11 @@ void draw_subject(const Report& report, Canvas& canvas) {
   if (report.command != "irq" || canvas.options().verbosity == Verbosity::verbose) draw_measured(report, canvas);
 }
 
-// The four steps are those of a job's diagnosis; of a sweep on demand.
-bool shows_steps(const Report& report, Verbosity verbosity) {
-  if (report.command == "bench" || report.command == "whatif" || report.command == "compare") return false;
-  if (report.command == "sweep") return verbosity == Verbosity::verbose;
-  return report.command != "irq";
-}
-
 }  // namespace
 
 std::string render_terminal(const Report& report, const TerminalOptions& options) {
-  Canvas canvas(options);
-  std::vector<Outcome> outcomes = outcomes_of(report);
-  if (report.command == "sweep" && options.verbosity != Verbosity::verbose)
-    std::erase_if(outcomes, [](const Outcome& outcome) { return !about_the_fabric(outcome); });
+  TextCanvas canvas(options);
+  const std::vector<Outcome> outcomes = shown_outcomes(report, options.verbosity);
   if (options.verbosity == Verbosity::quiet) {
     draw_verdict(report, canvas);
     draw_irq_plan(report, canvas);
@@ -74,8 +90,7 @@ std::string render_terminal(const Report& report, const TerminalOptions& options
   canvas.blank();
   if (shows_steps(report, options.verbosity)) draw_diagnostic_steps(report, outcomes, canvas);
   canvas.blank();
-  if ((report.command != "bench" && report.command != "whatif" && report.command != "compare") || !outcomes.empty())
-    draw_findings(report, outcomes, canvas);
+  if (shows_findings(report, outcomes)) draw_findings(report, outcomes, canvas);
   canvas.blank();
   draw_coverage(report, canvas);
   canvas.blank();

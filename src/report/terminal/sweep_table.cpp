@@ -13,7 +13,7 @@
 
 #include "src/base/text.h"
 #include "src/base/units.h"
-#include "src/report/terminal/curve.h"
+#include "src/report/terminal/fabric.h"
 #include "src/report/terminal/parts.h"
 #include "src/report/terminal/sweep_groups.h"
 #include "src/report/terminal/words.h"
@@ -86,6 +86,25 @@ std::vector<const Column*> columns_for(const SweepGroup& group, int room) {
   return columns;
 }
 
+}  // namespace
+
+SweepLines sweep_lines(const SweepGroup& group, int room) {
+  SweepLines lines;
+  const std::vector<const Column*> columns = columns_for(group, room);
+  for (const Column* column : columns) {
+    lines.names.emplace_back(column->heading);
+    lines.units.emplace_back(column->unit);
+    lines.widths.push_back(column->width);
+  }
+  for (const SeriesRow& row : group.rows) {
+    lines.rows.emplace_back();
+    for (const Column* column : columns) lines.rows.back().push_back(cell_text(*column, row));
+  }
+  return lines;
+}
+
+namespace {
+
 std::string right_aligned(std::string_view text, int width) {
   return std::string(static_cast<std::size_t>(std::max(0, width - display_width(text))), ' ') + std::string(text);
 }
@@ -96,22 +115,21 @@ void draw_line(const std::string& line, Paint paint, Canvas& canvas) {
 }
 
 void draw_rows(const SweepGroup& group, Canvas& canvas) {
-  const std::vector<const Column*> columns = columns_for(group, canvas.width());
-  std::string heading, units;
-  for (const Column* column : columns) {
-    heading += right_aligned(column->heading, column->width);
-    units += right_aligned(column->unit, column->width);
-  }
-  draw_line(heading, Paint::strong, canvas);
-  draw_line(units, Paint::faint, canvas);
-  for (const SeriesRow& row : group.rows) {
+  const SweepLines lines = sweep_lines(group, canvas.width());
+  const auto aligned = [&](const std::vector<std::string>& cells) {
     std::string line;
-    for (const Column* column : columns) line += right_aligned(cell_text(*column, row), column->width);
-    draw_line(line, row.number("wrong").value_or(0) > 0 ? Paint::bad : Paint::plain, canvas);
-  }
+    for (std::size_t i = 0; i < cells.size(); ++i) line += right_aligned(cells[i], lines.widths[i]);
+    return line;
+  };
+  draw_line(aligned(lines.names), Paint::strong, canvas);
+  draw_line(aligned(lines.units), Paint::faint, canvas);
+  for (std::size_t i = 0; i < lines.rows.size(); ++i)
+    draw_line(aligned(lines.rows[i]), group.rows[i].number("wrong").value_or(0) > 0 ? Paint::bad : Paint::plain,
+              canvas);
 }
 
-// Bus bandwidth where the sweep tells it, else time; of two places the one that does not overwrite its input.
+}  // namespace
+
 std::vector<CurvePoint> points_of(const SweepGroup& group, std::string_view column) {
   const bool out =
       std::any_of(group.rows.begin(), group.rows.end(), [](auto& row) { return row.text("place") == "out"; });
@@ -121,6 +139,8 @@ std::vector<CurvePoint> points_of(const SweepGroup& group, std::string_view colu
       points.push_back({row.number("bytes").value_or(0), *y});
   return points;
 }
+
+namespace {
 
 // A drop lies between from_bytes and to_bytes and lasts until until_bytes; other answers speak of all sizes between.
 std::vector<CurveMark> marks_of(const Report& report, const SweepGroup& group) {
@@ -147,21 +167,21 @@ void draw_sweep_table(const Report& report, const SweepGroup& group, Canvas& can
   draw_rows(group, canvas);
 }
 
+SweepCurve sweep_curve(const Report& report, const SweepGroup& group) {
+  SweepCurve curve{"busbw, GB/s", points_of(group, "busbw_gbytes_per_s"), marks_of(report, group)};
+  if (curve.points.size() >= 2) return curve;
+  return {"time, µs", points_of(group, "p50_us"), std::move(curve.marks)};
+}
+
 void draw_sweep_curve(const Report& report, const SweepGroup& group, Canvas& canvas) {
-  const std::vector<CurveMark> marks = marks_of(report, group);
-  std::string_view what = "busbw, GB/s";
-  std::vector<CurvePoint> points = points_of(group, "busbw_gbytes_per_s");
-  if (points.size() < 2) {
-    what = "time, µs";
-    points = points_of(group, "p50_us");
-  }
+  const SweepCurve curve = sweep_curve(report, group);
   constexpr int kWidest = 76;
   const std::vector<std::string> lines =
-      curve_lines(std::move(points), marks,
+      curve_lines(curve.points, curve.marks,
                   {std::min(canvas.width() - kIndent, kWidest), canvas.narrow() ? 8 : 11, canvas.options().charset});
   if (lines.empty()) return;
-  draw_line(std::string(what) + " over size" + (marks.empty() ? "" : "; marked: what is said below"), Paint::faint,
-            canvas);
+  draw_line(std::string(curve.what) + " over size" + (curve.marks.empty() ? "" : "; marked: what is said below"),
+            Paint::faint, canvas);
   for (const std::string& line : lines) draw_line(line, Paint::plain, canvas);
 }
 

@@ -18,7 +18,9 @@ namespace {
 
 constexpr int kSavingColumn = 22;
 
-std::string saving_of(const SeriesRow& row) {
+}  // namespace
+
+std::string remedy_saving(const SeriesRow& row) {
   const auto p50 = row.number("p50");
   if (!p50 || !std::isfinite(*p50)) return "could not judge";
   if (row.text("kind") == "bound") return "at most " + format_ms(*p50);
@@ -26,12 +28,14 @@ std::string saving_of(const SeriesRow& row) {
                       row.number("p95").value_or(*p50), row.number("probability")});
 }
 
+namespace {
+
 void draw_remedy(const SeriesRow& row, Canvas& canvas) {
   canvas.start(1, 3);
   canvas.piece(row.text("remedy"), Paint::strong);
   canvas.tab(canvas.narrow() ? 0 : kSavingColumn);
   const bool worth = row.text("worth_trying") == "yes";
-  canvas.piece(saving_of(row), worth ? Paint::good : Paint::plain);
+  canvas.piece(remedy_saving(row), worth ? Paint::good : Paint::plain);
   if (worth) canvas.piece("worth trying", Paint::good, 3);
   if (canvas.options().verbosity == Verbosity::quiet) return;
   canvas.start(3, 5);

@@ -1,5 +1,5 @@
-// Golden cases: tests/golden/<case>/ (golden_report.h) → report.json and report.txt, byte for byte. A case may have a
-// clean.txt: rules that must judge it and find nothing, a line each, with the scope where others of the rule cannot be judged.
+// Golden cases: tests/golden/<case>/ (golden_report.h) → report.json and report.txt, byte for byte; where there is
+// one, report.html, too (an empty one and GSD_UPDATE_GOLDEN=1 begin it). A case may have a clean.txt: rules that must judge it and find nothing, a line each, with the scope where others of the rule cannot be judged.
 // GSD_UPDATE_GOLDEN=1 rewrites them; read the difference before committing it.
 #include <doctest/doctest.h>
 
@@ -10,6 +10,7 @@
 
 #include "src/base/file.h"
 #include "src/diagnosis/diagnose.h"
+#include "src/report/html.h"
 #include "src/report/json.h"
 #include "src/report/terminal.h"
 #include "tests/unit/commands/golden_report.h"
@@ -64,6 +65,7 @@ TEST_CASE("golden cases") {
     // The names of the others are in the text; each new rule would change every case for nothing.
     std::erase_if(report->findings, [](const Finding& finding) { return finding.state != FindingState::fired; });
     compare(entry.path() / "report.json", report_to_json(*report));
+    if (fs::exists(entry.path() / "report.html")) compare(entry.path() / "report.html", render_html(*report));
   }
   for (const Rule& rule : rules->rules) {
     CAPTURE(rule.id);

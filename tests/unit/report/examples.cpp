@@ -223,4 +223,45 @@ Report sweep_report() {
   return report;
 }
 
+Report poisoned_report(const std::string& poison) {
+  Report report = slow_topk_report();
+  report.tool.version = report.command = report.run.backend = poison;
+  report.run.command_line = {poison, poison};
+  report.run.recording = report.run.recording_id = poison;
+  report.run.versions[poison] = report.facts[poison] = report.tool.parts[poison] = poison;
+  for (Coverage& entry : report.coverage) entry.source = entry.tier = entry.reason = entry.hint = poison;
+  for (Metric& metric : report.metrics) metric.source = poison;
+  for (Attribution& entry : report.attribution) entry.parts_ms[poison] = 1, entry.step = poison;
+  report.attribution[0].step = "median";
+  for (Finding& finding : report.findings) {
+    finding.scope = "rank:" + poison;
+    finding.rule += poison;
+    finding.title = finding.says = finding.where = finding.why = finding.hint = poison;
+    finding.would_have_seen_unit = poison;
+    finding.advice = {poison, poison};
+    if (finding.saves) finding.saves->unit = poison;
+  }
+  report.verdict.text = poison + "\n" + poison;
+  report.facts["job"] = "some";
+  report.facts["ab.answer"] = report.facts["compression.fingerprint"] = poison;
+  report.metrics.push_back({.name = "gpu.counters." + poison, .value = 1});
+  const double ms = 1;
+  const auto add = [&](const std::string& name, std::vector<std::string> columns, std::vector<Cell> row) {
+    report.series[name] = {name, std::move(columns), {std::move(row)}};
+  };
+  add("lanes", {"rank", "step", "lane", "start_us", "duration_us", "kind", "name"},
+      {std::int64_t{0}, std::int64_t{7}, poison, ms, ms, poison, poison});
+  add("messages", {"group", "op", "bytes", "count_per_step", "total_ms", "exposed_ms"},
+      {poison, poison, std::int64_t{4096}, ms, ms, ms});
+  add("job_on_fabric", {"operation", "group", poison, "bytes"}, {poison, poison, poison, std::int64_t{4096}});
+  report.series["sweep." + poison] = {"sweep." + poison,
+                                      {"bytes", "type", "source", "load", "p50_us", "place"},
+                                      {{std::int64_t{1024}, poison, poison, poison, 10.0, poison},
+                                       {std::int64_t{4096}, poison, poison, poison, 20.0, poison}}};
+  report.series["fabric_cliffs"] = {"fabric_cliffs",
+                                    {"operation", "type", "source", "load", "answer", "cause"},
+                                    {{poison, poison, poison, poison, poison, poison}}};
+  return report;
+}
+
 }  // namespace gradsync

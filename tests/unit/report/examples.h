@@ -1,6 +1,8 @@
 // Small reports made by hand, for the tests of all renderers.
 #pragma once
 
+#include <string>
+
 #include "src/model/report.h"
 
 namespace gradsync {
@@ -17,5 +19,8 @@ Report unmeasured_report();
 
 // A small sweep with one cliff, as the command sweep reports it.
 Report sweep_report();
+
+// Everything that a job can choose says `poison`.
+Report poisoned_report(const std::string& poison);
 
 }  // namespace gradsync

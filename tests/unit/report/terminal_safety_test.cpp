@@ -18,32 +18,11 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-// Strings that a job could choose, all of them hostile.
-Report poisoned_report() {
-  const std::string poison =
-      "a\x1b[2J\x1b]0;owned\x07\r\n\x9b"
-      "31m\xe2\x80\xae"
-      "b\xc2\x9b\xff";
-  Report report = slow_topk_report();
-  report.tool.version = report.command = report.run.backend = poison;
-  report.run.command_line = {poison, poison};
-  report.run.recording = report.run.recording_id = poison;
-  report.run.versions[poison] = report.facts[poison] = report.tool.parts[poison] = poison;
-  for (Coverage& entry : report.coverage) entry.source = entry.tier = entry.reason = entry.hint = poison;
-  for (Metric& metric : report.metrics) metric.source = poison;
-  for (Attribution& entry : report.attribution) entry.parts_ms[poison] = 1, entry.step = poison;
-  report.attribution[0].step = "median";
-  for (Finding& finding : report.findings) {
-    finding.scope = "rank:" + poison;
-    finding.rule += poison;
-    finding.title = finding.says = finding.where = finding.why = finding.hint = poison;
-    finding.would_have_seen_unit = poison;
-    finding.advice = {poison, poison};
-    if (finding.saves) finding.saves->unit = poison;
-  }
-  report.verdict.text = poison + "\n" + poison;
-  return report;
-}
+// Everything that terminals act on.
+const std::string kPoison =
+    "a\x1b[2J\x1b]0;owned\x07\r\n\x9b"
+    "31m\xe2\x80\xae"
+    "b\xc2\x9b\xff";
 
 // One word, wider than any terminal, of narrow and of wide characters.
 Report endless_report() {
@@ -60,8 +39,8 @@ Report endless_report() {
 }  // namespace
 
 TEST_CASE("no line is wider than the terminal or ends with a blank, whatever the width") {
-  for (const Report& report :
-       {slow_topk_report(), healthy_report(), unmeasured_report(), Report{}, poisoned_report(), endless_report()}) {
+  for (const Report& report : {slow_topk_report(), healthy_report(), unmeasured_report(), Report{},
+                               poisoned_report(kPoison), endless_report()}) {
     for (const Verbosity verbosity : {Verbosity::quiet, Verbosity::normal, Verbosity::verbose}) {
       for (const Charset charset : {Charset::utf8, Charset::ascii}) {
         for (int width = 40; width <= 160; width += width < 64 ? 3 : 16) {
@@ -91,7 +70,7 @@ TEST_CASE("widths beyond 40 to 160 are taken as the nearest") {
 
 TEST_CASE("control characters of the job are shown, not sent") {
   for (const Verbosity verbosity : {Verbosity::quiet, Verbosity::normal, Verbosity::verbose}) {
-    std::string text = render_terminal(poisoned_report(), {.verbosity = verbosity});
+    std::string text = render_terminal(poisoned_report(kPoison), {.verbosity = verbosity});
     CHECK(text.find("a\\x1b[2J\\x1b]0;owned\\x07") != std::string::npos);
     std::erase(text, '\n');
     CHECK(escape_controls(text) == text);
@@ -99,7 +78,7 @@ TEST_CASE("control characters of the job are shown, not sent") {
 }
 
 TEST_CASE("ASCII means ASCII") {
-  for (const Report& report : {slow_topk_report(), healthy_report(), poisoned_report(), endless_report()}) {
+  for (const Report& report : {slow_topk_report(), healthy_report(), poisoned_report(kPoison), endless_report()}) {
     const std::string text = render_terminal(report, {.charset = Charset::ascii, .verbosity = Verbosity::verbose});
     CHECK(std::all_of(text.begin(), text.end(), [](char c) { return c == '\n' || (c >= ' ' && c < 0x7f); }));
   }
