@@ -5,6 +5,8 @@
 #include "src/commands/command.h"
 #include "src/commands/examine.h"
 #include "src/commands/output.h"
+#include "src/commands/report_files.h"
+#include "src/commands/report_source.h"
 #include "src/commands/rule_options.h"
 #include "src/report/json.h"
 #include "src/spool_reader/recording.h"
@@ -20,23 +22,32 @@ class ShowCommand final : public Command {
   void declare(CLI::App& app) override {
     app.add_option("PATH", path_, "a report written with --json, or a recording folder")->required();
     declare_rules(app, rules_);
+    declare_report_files(app, file_options_);
     declare_output(app, output_);
   }
 
   int run() override {
-    const Result<Report> report = load();
+    const Result<RuleSet> rules = chosen_rules(rules_);
+    if (!rules) return print_error(rules.error());
+    Result<ReportFiles> files = ReportFiles::open(file_options_, output_.json);
+    if (!files) return print_error(files.error());
+    const Result<Report> report = load(*rules);
     if (!report) return print_error(report.error());
-    if (const Result<void> shown = show_report(*report, output_); !shown) return print_error(shown.error());
+    if (const Result<void> shown = draw(*report, *files); !shown) return print_error(shown.error());
+    const ReportSubject subject{
+        *report, is_recording(path_) ? std::filesystem::path(path_) : recording_of(*report, path_), path_};
+    if (const Result<void> written = files->write(subject, *rules); !written) return print_error(written.error());
     return gate(*report, output_);
   }
 
  private:
-  Result<Report> load() const {
-    if (is_recording(path_)) {
-      const Result<RuleSet> rules = chosen_rules(rules_);
-      if (!rules) return rules.error();
-      return examine(path_, *rules);
-    }
+  Result<void> draw(const Report& report, const ReportFiles& files) const {
+    if (!files.own_stdout()) return show_report(report, output_);
+    return output_.json.empty() ? Result<void>() : write_json_report(report, output_.json);
+  }
+
+  Result<Report> load(const RuleSet& rules) const {
+    if (is_recording(path_)) return examine(path_, rules);
     const Result<std::string> bytes = read_file(path_);
     if (!bytes) return bytes.error();
     return report_from_json(*bytes, path_);
@@ -44,6 +55,7 @@ class ShowCommand final : public Command {
 
   std::string path_;
   RuleChoice rules_;
+  ReportFileOptions file_options_;
   OutputOptions output_;
 };
 

@@ -9,6 +9,7 @@
 #include "src/commands/examine.h"
 #include "src/commands/exit_status.h"
 #include "src/commands/output.h"
+#include "src/commands/report_source.h"
 #include "src/commands/rule_options.h"
 #include "src/commands/track_record.h"
 #include "src/commands/whatif_report.h"
@@ -61,31 +62,17 @@ class WhatIfCommand final : public Command {
     if (!bytes) return bytes.error();
     Result<Report> report = report_from_json(*bytes, path_);
     if (!report) return report;
-    const std::filesystem::path recording = recording_of(*report);
+    const std::filesystem::path recording = recording_of(*report, path_);
     if (!recording.empty() && (with_profiles() || !report->series.contains("whatif"))) return replayed(recording);
     if (recording.empty() && with_profiles())
       return Error{"cannot predict for another fabric or other loads from", path_,
-                   gone(*report) + ": what was predicted then can be shown without them", "whatif " + path_,
+                   why_no_recording(*report) + ": what was predicted then can be shown without them", "whatif " + path_,
                    exit_status::kNothingUsable};
     if (recording.empty() && !report->run.recording.empty())
-      report->coverage.push_back({"recording", "", CoverageState::unavailable,
-                                  gone(*report) + ": what was predicted then is shown, and nothing is predicted anew",
-                                  "", 0});
+      report->coverage.push_back(
+          {"recording", "", CoverageState::unavailable,
+           why_no_recording(*report) + ": what was predicted then is shown, and nothing is predicted anew", "", 0});
     return report;
-  }
-
-  static std::string gone(const Report& report) {
-    return report.run.recording.empty() ? "the report names no recording"
-                                        : "its recording " + report.run.recording + " is gone";
-  }
-
-  // As the report names it: from here, or from where the report is. Empty: gone.
-  std::filesystem::path recording_of(const Report& report) const {
-    if (report.run.recording.empty()) return {};
-    for (const std::filesystem::path& place : {std::filesystem::path(report.run.recording),
-                                               std::filesystem::path(path_).parent_path() / report.run.recording})
-      if (is_recording(place)) return place;
-    return {};
   }
 
   Result<Report> replayed(const std::filesystem::path& recording) const {
