@@ -18,16 +18,12 @@ namespace {
 constexpr int kStateColumn = 45;
 
 struct DiagnosticStep {
-  int number;  // 0: rules that belong to none of the four
-  std::string_view name;
+  int number;                               // 0: rules that belong to none of the four
   std::array<std::string_view, 3> sources;  // of coverage; say why nothing was measured
 };
 
 constexpr std::array<DiagnosticStep, 4> kSteps{
-    {{1, "compute and communication apart", {}},
-     {2, "small-packet tax", {}},
-     {3, "interrupts and scheduling", {"scheduler", "scheduler delays", "interrupts"}},
-     {4, "gradient lifecycle", {}}}};
+    {{1, {}}, {2, {}}, {3, {"scheduler", "scheduler delays", "interrupts"}}, {4, {}}}};
 
 const Coverage* missing_source(const Report& report, const DiagnosticStep& step) {
   for (const std::string_view source : step.sources)
@@ -99,13 +95,13 @@ void draw_state(const Report& report, const DiagnosticStep& step, const std::vec
 
 void draw_diagnostic_steps(const Report& report, const std::vector<Outcome>& outcomes, Canvas& canvas) {
   for (const DiagnosticStep& step : kSteps) {
-    draw_name(fmt::format("{} {}", step.number, step.name), canvas);
+    draw_name(fmt::format("{} {}", step.number, diagnostic_step_name(step.number)), canvas);
     draw_state(report, step, in_step(outcomes, step.number), canvas);
   }
   const std::vector<Outcome> others = in_step(outcomes, 0);
   if (others.empty()) return;
-  draw_name("other checks", canvas);
-  draw_state(report, {0, "other checks", {}}, others, canvas);
+  draw_name(diagnostic_step_name(0), canvas);
+  draw_state(report, {0, {}}, others, canvas);
 }
 
 }  // namespace gradsync

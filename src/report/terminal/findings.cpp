@@ -10,10 +10,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <string>
 
 #include "src/base/units.h"
+#include "src/report/folding.h"
 #include "src/report/terminal/parts.h"
 #include "src/report/terminal/words.h"
 
@@ -41,52 +41,6 @@ std::string tag(const Finding& finding) {
   if (finding.scope != "all") text += (text.empty() ? "" : ", ") + scope_text(finding.scope);
   return text.empty() ? text : "(" + text + ")";
 }
-
-// Which fired finding each fired finding is shown below; nothing: it gets a number of its own.
-class Folding {
- public:
-  explicit Folding(const Report& report) {
-    for (const Finding& finding : report.findings)
-      if (finding.state == FindingState::fired) fired_.push_back(&finding);
-    for (const Finding* finding : fired_) top_[finding] = root_of(*finding);
-  }
-
-  std::vector<const Finding*> numbered() const { return below(nullptr); }
-
-  std::vector<const Finding*> below(const Finding* top) const {
-    std::vector<const Finding*> found;
-    for (const Finding* finding : fired_)
-      if (top_.at(finding) == top) found.push_back(finding);
-    return found;
-  }
-
- private:
-  // The finding of the explaining rule in the same scope, else its first one.
-  const Finding* cause_of(const Finding& finding) const {
-    const Finding* cause = nullptr;
-    for (const Finding* candidate : fired_) {
-      if (finding.folded_under.empty() || candidate->rule != finding.folded_under || candidate == &finding) continue;
-      if (candidate->scope == finding.scope) return candidate;
-      if (cause == nullptr) cause = candidate;
-    }
-    return cause;
-  }
-
-  // Findings that explain each other in a circle are all numbered: none may vanish.
-  const Finding* root_of(const Finding& finding) const {
-    const Finding* root = cause_of(finding);
-    for (std::size_t hops = 0; root != nullptr; ++hops) {
-      const Finding* next = cause_of(*root);
-      if (next == nullptr) return root;
-      if (hops > fired_.size()) return nullptr;
-      root = next;
-    }
-    return nullptr;
-  }
-
-  std::vector<const Finding*> fired_;
-  std::map<const Finding*, const Finding*> top_;
-};
 
 void draw_label(std::string_view label, Canvas& canvas) {
   canvas.start(kIndent, canvas.narrow() ? kIndent + 2 : kTextColumn);
