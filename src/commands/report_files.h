@@ -9,6 +9,7 @@
 #include "src/base/result.h"
 #include "src/diagnosis/rule.h"
 #include "src/export/output_file.h"
+#include "src/export/output_folder.h"
 #include "src/model/report.h"
 
 namespace CLI {
@@ -17,8 +18,12 @@ class App;
 
 namespace gradsync {
 
+// Empty: not wanted. Of files but the pack, - is standard output.
 struct ReportFileOptions {
-  std::string perfetto;  // file, or - for stdout; empty = none
+  std::string markdown, junit;
+  std::string csv;  // folder
+  std::string perfetto;
+  std::string pack;
 };
 
 void declare_report_files(CLI::App& app, ReportFileOptions& options);
@@ -39,12 +44,15 @@ class ReportFiles {
   // Standard output carries one of the files: the report is not drawn there.
   bool own_stdout() const { return own_stdout_; }
 
-  // Errors besides writing: the subject has no recording and the trace needs one. What can be written is written first.
-  Result<void> write(const ReportSubject& subject, const RuleSet& rules);
+  // `fail_on`: from which severity a finding is a failure for CI. Errors besides writing: trace or pack is wanted and the
+  // subject has no recording; the others are written first.
+  Result<void> write(const ReportSubject& subject, const RuleSet& rules, Severity fail_on);
 
  private:
   bool own_stdout_ = false;
-  std::optional<OutputFile> perfetto_;
+  std::optional<OutputFile> markdown_, junit_, perfetto_, pack_;
+  std::optional<OutputFolder> csv_;
+  std::string pack_name_;
 };
 
 }  // namespace gradsync

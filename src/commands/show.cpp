@@ -4,6 +4,7 @@
 #include "src/base/file.h"
 #include "src/commands/command.h"
 #include "src/commands/examine.h"
+#include "src/commands/open_pack.h"
 #include "src/commands/output.h"
 #include "src/commands/report_files.h"
 #include "src/commands/report_source.h"
@@ -20,7 +21,7 @@ class ShowCommand final : public Command {
   std::string summary() const override { return "draw a report (JSON) or a recording again"; }
 
   void declare(CLI::App& app) override {
-    app.add_option("PATH", path_, "a report written with --json, or a recording folder")->required();
+    app.add_option("PATH", path_, "a report written with --json, a recording folder, or a pack")->required();
     declare_rules(app, rules_);
     declare_report_files(app, file_options_);
     declare_output(app, output_);
@@ -31,12 +32,16 @@ class ShowCommand final : public Command {
     if (!rules) return print_error(rules.error());
     Result<ReportFiles> files = ReportFiles::open(file_options_, output_.json);
     if (!files) return print_error(files.error());
-    const Result<Report> report = load(*rules);
+    Result<OpenedPaths> opened = open_packs({path_});
+    if (!opened) return print_error(opened.error());
+    const std::string& path = opened->paths.front();
+    Result<Report> report = load(path, *rules);
     if (!report) return print_error(report.error());
+    if (!opened->packs.empty()) report->run.recording = path_;
     if (const Result<void> shown = draw(*report, *files); !shown) return print_error(shown.error());
-    const ReportSubject subject{
-        *report, is_recording(path_) ? std::filesystem::path(path_) : recording_of(*report, path_), path_};
-    if (const Result<void> written = files->write(subject, *rules); !written) return print_error(written.error());
+    const ReportSubject subject{*report, is_recording(path) ? std::filesystem::path(path) : recording_of(*report, path),
+                                path_};
+    if (const Result<void> written = files->write(subject, *rules, severity_of(output_.fail_on)); !written) return print_error(written.error());
     return gate(*report, output_);
   }
 
@@ -46,11 +51,11 @@ class ShowCommand final : public Command {
     return output_.json.empty() ? Result<void>() : write_json_report(report, output_.json);
   }
 
-  Result<Report> load(const RuleSet& rules) const {
-    if (is_recording(path_)) return examine(path_, rules);
-    const Result<std::string> bytes = read_file(path_);
+  static Result<Report> load(const std::string& path, const RuleSet& rules) {
+    if (is_recording(path)) return examine(path, rules);
+    const Result<std::string> bytes = read_file(path);
     if (!bytes) return bytes.error();
-    return report_from_json(*bytes, path_);
+    return report_from_json(*bytes, path);
   }
 
   std::string path_;

@@ -8,6 +8,7 @@
 #include "src/commands/command.h"
 #include "src/commands/examine.h"
 #include "src/commands/exit_status.h"
+#include "src/commands/open_pack.h"
 #include "src/commands/output.h"
 #include "src/commands/report_source.h"
 #include "src/commands/rule_options.h"
@@ -26,7 +27,7 @@ class WhatIfCommand final : public Command {
   std::string summary() const override { return "what each remedy would save, predicted by replaying the job's steps"; }
 
   void declare(CLI::App& app) override {
-    app.add_option("REPORT", path_, "a report written with --json, or a recording folder")->required();
+    app.add_option("REPORT", path_, "a report written with --json, a recording folder, or a pack")->required();
     app.add_option("--emit-hook", hook_, "write how to send each bucket as a communication hook for PyTorch's DDP")
         ->type_name("FILE");
     declare_profiles(app, profiles_);
@@ -58,6 +59,13 @@ class WhatIfCommand final : public Command {
 
   Result<Report> load() const {
     if (is_recording(path_)) return replayed(path_);
+    if (is_pack(path_)) {
+      const Result<OpenPack> pack = open_pack(path_);
+      if (!pack) return pack.error();
+      Result<Report> report = replayed(pack->recording);
+      if (report) report->run.recording = path_;
+      return report;
+    }
     const Result<std::string> bytes = read_file(path_);
     if (!bytes) return bytes.error();
     Result<Report> report = report_from_json(*bytes, path_);
