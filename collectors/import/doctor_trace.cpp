@@ -51,8 +51,12 @@ class DoctorTrace final : public ElementVisitor {
     if (event_.phase != "X" && event_.phase != "i") return;
     const Kind kind = kind_from(event_.text("gsd.kind"));
     if (kind == Kind::empty) return;
-    if (!event_.start || !begun_) return void(++malformed_);
-    give(kind);
+    Nanoseconds start = 0, end = 0;
+    const bool placed = event_.start && !__builtin_add_overflow(*event_.start, origin_, &start) &&
+                        event_.duration.value_or(0) >= 0 &&
+                        !__builtin_add_overflow(start, event_.duration.value_or(0), &end);
+    if (!placed || !begun_) return void(++malformed_);
+    give(kind, start, end);
   }
 
   // What is known only at the end.
@@ -103,7 +107,7 @@ class DoctorTrace final : public ElementVisitor {
 
   LaneId lane() const { return LaneId{static_cast<std::uint32_t>(event_.number("gsd.lane").value_or(0))}; }
 
-  void give(Kind kind) {
+  void give(Kind kind, Nanoseconds start, Nanoseconds end) {
     Event made;
     made.kind = kind;
     made.source = source_from(event_.text("gsd.source"));
@@ -114,9 +118,9 @@ class DoctorTrace final : public ElementVisitor {
     const auto own_name = std::find_if(event_.texts.begin(), event_.texts.end(),
                                        [](const auto& entry) { return entry.first == "gsd.name"; });
     made.name = sink_.intern(own_name == event_.texts.end() ? event_.name : own_name->second);
-    made.start = *event_.start + origin_;
+    made.start = start;
     const bool ended = event_.phase == "X" || event_.number("gsd.ended");
-    made.end = ended ? made.start + event_.duration.value_or(0) : 0;
+    made.end = ended ? end : 0;
     made.correlation = static_cast<std::uint64_t>(event_.number("correlation").value_or(0));
     made.bytes = event_.number("bytes").value_or(0);
     made.group = kind == Kind::step ? NameId{static_cast<std::uint32_t>(event_.number("gsd.variant").value_or(0))}

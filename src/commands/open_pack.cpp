@@ -34,7 +34,7 @@ class Unpacker {
       if (is_tar_end(block)) return after_the_end();
       const Result<TarEntry> entry = read_tar_header(block);
       if (!entry) return damage(entry.error().why);
-      if (const std::string why = make(*entry); !why.empty()) return why;
+      if (std::string why = make(*entry); !why.empty()) return why;
     }
   }
 
@@ -73,7 +73,7 @@ class Unpacker {
       const std::size_t wanted = std::min<std::uint64_t>(piece.size(), padded - at);
       if (source_.read(piece.data(), wanted) < wanted) return damage("it ends within " + entry.name);
       const std::size_t content = std::min<std::uint64_t>(wanted, entry.bytes - std::min(at, entry.bytes));
-      if (const std::string why = write(file.get(), {piece.data(), content}); !why.empty()) return why;
+      if (std::string why = write(file.get(), {piece.data(), content}); !why.empty()) return why;
       at += wanted;
     }
     return "";
