@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
 
 #include "src/export/trace_arrows.h"
 #include "src/export/trace_event_text.h"
@@ -112,20 +113,33 @@ class RankWriter {
   std::int64_t launches() const { return launches_.drawn(); }
 
  private:
-  Track track_of(const Event& event, Nanoseconds start) {
-    const auto lane = static_cast<std::uint32_t>(event.lane);
+  struct LaneNames {
+    std::string own, collectives;
+  };
+
+  const LaneNames& names_of(const Event& event) {
+    const auto [names, added] = names_.try_emplace(static_cast<std::uint32_t>(event.lane));
+    if (!added) return names->second;
+    std::string& own = names->second.own;
+    own = event.on_stream() ? "stream" : "thread";
     const auto told =
         std::find_if(rank_.lanes.begin(), rank_.lanes.end(), [&](const LaneInfo& l) { return l.id == event.lane; });
-    std::string name = event.on_stream() ? "stream" : "thread";
-    if (told != rank_.lanes.end()) name = told->name.empty() ? name + " " + std::to_string(told->tid) : told->name;
+    if (told != rank_.lanes.end()) own = told->name.empty() ? own + " " + std::to_string(told->tid) : told->name;
+    names->second.collectives = own + ": collectives";
+    return names->second;
+  }
+
+  Track track_of(const Event& event, Nanoseconds start) {
+    const auto lane = static_cast<std::uint32_t>(event.lane);
+    const LaneNames& names = names_of(event);
     const Nanoseconds end = is_instant(event) ? start : event.end;
     if (event.kind == Kind::step && event.source != Source::profiler)
       return tracks_.place(TrackGroup::steps, 0, "steps", start, end);
     if (event.kind == Kind::window) return tracks_.place(TrackGroup::observer, 0, "what was watched", start, end);
-    if (event.on_stream()) return tracks_.place(TrackGroup::stream, lane, name, start, end);
+    if (event.on_stream()) return tracks_.place(TrackGroup::stream, lane, names.own, start, end);
     if (event.kind == Kind::collective)
-      return tracks_.place(TrackGroup::collectives, lane, name + ": collectives", start, end);
-    return tracks_.place(TrackGroup::lane, lane, name, start, end);
+      return tracks_.place(TrackGroup::collectives, lane, names.collectives, start, end);
+    return tracks_.place(TrackGroup::lane, lane, names.own, start, end);
   }
 
   void write(std::size_t index, const std::optional<ArrowPoint>& arrow) {
@@ -145,6 +159,7 @@ class RankWriter {
   Nanoseconds origin_;
   TraceTracks tracks_;
   LaunchArrows launches_;
+  std::unordered_map<std::uint32_t, LaneNames> names_;  // by lane
 };
 
 const char* word_of(ClockState state) {

@@ -40,7 +40,7 @@ struct TraceTally {
 };
 
 // Writes while it walks: memory does not grow with the number of events, but for an entry per shared collective and per
-// launch whose kernel has not come yet. `put` is given whole lines.
+// launch whose kernel has not come yet. `put` is given whole lines, many at once.
 TraceTally write_trace(const TraceSource& source, const std::function<void(std::string_view)>& put);
 
 }  // namespace gradsync

@@ -42,7 +42,7 @@ class TraceText {
   void key(std::string_view key);
 
   const Put& put_;
-  std::string line_;
+  std::string lines_;  // not yet given to put_
   bool first_event_ = true, in_args_ = false, first_member_ = true;
 };
 
