@@ -41,7 +41,8 @@ class ShowCommand final : public Command {
     if (const Result<void> shown = draw(*report, *files); !shown) return print_error(shown.error());
     const ReportSubject subject{*report, is_recording(path) ? std::filesystem::path(path) : recording_of(*report, path),
                                 path_};
-    if (const Result<void> written = files->write(subject, *rules, severity_of(output_.fail_on)); !written) return print_error(written.error());
+    if (const Result<void> written = files->write(subject, *rules, severity_of(output_.fail_on)); !written)
+      return print_error(written.error());
     return gate(*report, output_);
   }
 
