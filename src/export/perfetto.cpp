@@ -15,10 +15,12 @@ namespace {
 
 bool has_stamp(const Event& event) { return event.kind != Kind::loss || event.start != 0; }
 
+// Traces of the scheduler begin before the job does.
 std::optional<Nanoseconds> first_stamp(const RankTimeline& rank) {
   const auto first = std::find_if(rank.events.begin(), rank.events.end(), has_stamp);
   if (first == rank.events.end()) return std::nullopt;
-  return (*first).start;
+  const Nanoseconds own = (*first).start;
+  return rank.host_events.empty() ? own : std::min(own, rank.host_events.front().start);
 }
 
 // What each rank's stamps are drawn from: one moment for all, or each rank's own where no clock is shared.

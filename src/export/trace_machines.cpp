@@ -120,7 +120,9 @@ class Machines {
     return line == source_.clocks.lines.end() ? time : line->second.map(time);
   }
 
+  // Viewers know no time before 0: what was counted before anything else happened is left out.
   void write_counter(const std::string& machine, const std::string& name, Nanoseconds time, double value) {
+    if (time < origin_of(machine)) return;
     text_.open('C', {process_of(machine), 0}, name);
     text_.time("ts", time - origin_of(machine));
     text_.args();

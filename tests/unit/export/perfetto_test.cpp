@@ -189,15 +189,17 @@ host_call cudaLaunchKernel 300..310 lane=1 corr=13
 TEST_CASE("waits and interrupts are drawn on CPUs, and found again") {
   const std::string text = std::string(kTwoRanks) + R"(
 process host=node0 pid=900
+sched_wait python3 500..700 bytes=100 seq=4000 group=burn:911 source=host corr=4
 sched_wait python3 2000..3000 bytes=100 seq=4000 group=burn:911 source=host corr=4
 irq python3 2100..2200 bytes=101 seq=4001 group=eth0 source=host corr=4
 window sched_trace 0..60000 source=host
 )";
   std::vector<RankTimeline> before = ranks_of(text);
-  REQUIRE(before[0].host_events.size() == 2);
+  REQUIRE(before[0].host_events.size() == 3);
   const Written trace = written(before);
   const std::vector<Json> waits = of_phase(trace, "X", "sched_wait");
-  REQUIRE(waits.size() == 1);
+  REQUIRE(waits.size() == 2);
+  for (const Json& event : of_phase(trace, "X")) CHECK(event.at("ts") >= 0);  // also of what was there before the job
   CHECK(waits[0].at("name") == "waits: python3");
   CHECK(thread_name(trace, waits[0]) == "CPU 3");
   CHECK(of_phase(trace, "X", "irq")[0].at("name") == "irq eth0");
@@ -218,7 +220,8 @@ TEST_CASE("counters are drawn: values, and rates of what counts up") {
   SeriesSet series;
   series["gpu_samples"] = {"gpu_samples",
                            {"machine", "device", "at_ns", "sm_mhz"},
-                           {{std::string("node0"), std::string("gpu0"), std::int64_t{2'000'000}, 1980.0}}};
+                           {{std::string("node0"), std::string("gpu0"), std::int64_t{500'000}, 210.0},
+                            {std::string("node0"), std::string("gpu0"), std::int64_t{2'000'000}, 1980.0}}};
   series["nic_samples"] = {"nic_samples",
                            {"machine", "device", "at_ns", "rx_bytes", "tx_bytes"},
                            {{std::string("node0"), std::string("eth0"), std::int64_t{1'000'000}, 100.0, 5.0},
