@@ -88,13 +88,14 @@ class DoctorTrace final : public ElementVisitor {
   // The machine's events name processes as the job had them: those of the trace have numbers of their own.
   void begin() {
     ProcessInfo process;
-    process.host = kTraceHost;
+    process.host = host_ = event_.text("host");
     process.pid = request_.first_process + opened_++;
     process.command = event_.text("command");
-    process.exited_cleanly = true;
+    process.exited_cleanly = event_.number("exited_cleanly").value_or(1) != 0;
+    process.exit_time = event_.number("exit_ns").value_or(0);
+    process.lost = static_cast<std::uint64_t>(event_.number("lost").value_or(0));
     process.clock = event_.text("clock");
     origin_ = event_.number("origin_ns").value_or(0);
-    host_ = event_.text("host");
     sink_.begin_process(process);
     begun_ = true;
     const std::optional<std::int64_t> rank = event_.number("rank");

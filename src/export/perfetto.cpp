@@ -64,6 +64,9 @@ class RankWriter {
     text_.text("host", told.host);
     text_.number("pid", told.pid);
     text_.text("command", told.command);
+    text_.number("exited_cleanly", told.exited_cleanly ? 1 : 0);
+    text_.number("exit_ns", told.exit_time);
+    text_.number("lost", static_cast<std::int64_t>(told.lost));
     text_.number("origin_ns", origin_);
     if (clocks == ClockState::apart) text_.text("clock", rank_.clock);
     text_.close();
