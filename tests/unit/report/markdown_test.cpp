@@ -31,6 +31,9 @@ TEST_CASE("text of the job cannot become markup") {
         "&#91;a&#93;(b) &#42;&#42;c&#42;&#42; &#126;&#126;d&#126;&#126; &#96;e&#96;");
   CHECK(md::plain("@everyone #12 a|b\nc") == "&#64;everyone &#35;12 a&#124;b c");
   CHECK(md::plain("a_b _c_ \x1b[2J") == "a_b &#95;c&#95; &#92;x1b&#91;2J");
+  CHECK(md::plain("    12. x") == "&#49;2. x");
+  CHECK(md::plain("- x") == "&#45; x");
+  CHECK(md::plain("1.5 ms - x") == "1.5 ms - x");
   CHECK(md::code("train.py:87 in hook") == "`train.py:87 in hook`");
   CHECK(md::code("a`b|c") == "<code>a&#96;b&#124;c</code>");
   CHECK(md::code("") == "<code></code>");
