@@ -28,6 +28,7 @@ run_all() {
   ./start_time.py "$build/gradsync-doctor"
   printf '\n== reading a recording ==\n'
   "$build/benchmarks/spool_read"
+  "$build/benchmarks/trace_write"
   printf '\n== NVTX ranges through the injection ==\n'
   "$build/benchmarks/nvtx_overhead" "$GSD_TEST_LIBRARY"
   printf '\n== an event from Python ==\n'

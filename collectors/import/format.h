@@ -17,8 +17,8 @@ namespace gradsync {
 
 struct ImportRequest {
   std::filesystem::path path;
-  // Every process that the importer begins in the sink has host "trace" and a pid from here upwards: a timeline makes
-  // one rank of each (host, pid), and the pids in files of different containers repeat.
+  // Every process that the importer begins in the sink has host "trace", or the one that the file tells, and a pid from
+  // here upwards: a timeline makes one rank of each (host, pid), and the pids in files of different containers repeat.
   std::int64_t first_process = 1;
 };
 

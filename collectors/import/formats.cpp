@@ -1,3 +1,4 @@
+#include "collectors/import/doctor_trace.h"
 #include "collectors/import/format.h"
 #include "collectors/import/interrupts_format.h"
 #include "collectors/import/kineto_format.h"
@@ -11,6 +12,7 @@ namespace gradsync {
 
 const std::vector<FileFormat>& file_formats() {
   static const std::vector<FileFormat> formats{
+      {"gradsync-doctor trace", is_doctor_trace, import_doctor_trace},
       {"profiler trace", is_chrome_trace, import_chrome_trace},
       {"nccl-tests JSON", is_nccl_tests_json, import_nccl_tests_json},
       {"NCCL Inspector records", is_nccl_inspector, import_nccl_inspector},

@@ -24,6 +24,9 @@ bool is_archive(std::string_view bytes) {
   return bytes.size() > 262 && bytes.substr(257, 5) == "ustar";
 }
 
+// The first name in an evidence pack (src/export/pack.h).
+bool is_pack_archive(std::string_view bytes) { return is_archive(bytes) && bytes.starts_with("gradsync-pack/"); }
+
 FileKind kind_of_unknown(std::string_view bytes) {
   if (bytes.starts_with("SQLite format 3")) return FileKind::sqlite;
   const EventArrayStart start = find_event_array(bytes);
@@ -36,6 +39,7 @@ FileKind kind_of_unknown(std::string_view bytes) {
 Recognised recognise_bytes(std::string_view bytes) {
   if (trim(bytes).empty()) return {FileKind::empty};
   if (bytes.starts_with("GSDSPOOL")) return {FileKind::spool};
+  if (is_pack_archive(bytes)) return {FileKind::pack};
   if (is_archive(bytes)) return {FileKind::archive};
   for (const FileFormat& format : file_formats())
     if (format.recognises(bytes)) return {FileKind::importable, &format};
@@ -83,6 +87,8 @@ Error refusal(FileKind kind, const std::filesystem::path& path) {
     case FileKind::sqlite:
       return because("it is an SQLite database without the tables of Nsight Systems",
                      "nsys export --type sqlite makes one from a .nsys-rep");
+    case FileKind::pack:
+      return because("it is an evidence pack", "name it alone: gradsync-doctor analyze PACK");
     case FileKind::archive:
       return because("it is an archive", "unpack it and name the files in it");
     case FileKind::empty:

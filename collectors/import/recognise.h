@@ -14,6 +14,7 @@ enum class FileKind {
   folder,
   spool,
   report,   // JSON of gradsync-doctor
+  pack,     // of show --pack: gzip or not
   sqlite,   // of no known kind
   json,     // another one
   archive,  // zip, tar, xz, zstd, bzip2; tar and others also inside gzip

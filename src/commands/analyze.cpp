@@ -9,6 +9,7 @@
 #include "src/commands/exit_status.h"
 #include "src/commands/foreign_files.h"
 #include "src/commands/named_files.h"
+#include "src/commands/open_pack.h"
 #include "src/commands/output.h"
 #include "src/commands/recording_parts.h"
 #include "src/commands/rule_options.h"
@@ -26,7 +27,7 @@ class AnalyzeCommand final : public Command {
 
   void declare(CLI::App& app) override {
     app.add_option("PATH", paths_,
-                   "a recording, or files that are there already: profiler traces, folders of them, patterns")
+                   "a recording, a pack, or files that are there already: profiler traces, folders of them, patterns")
         ->required();
     app.add_option("--threads", threads_, "threads that read files and summarise ranks; as many as there are CPUs")
         ->check(CLI::Range(1, 256))
@@ -48,12 +49,19 @@ class AnalyzeCommand final : public Command {
 
  private:
   Result<Report> analyze(const RuleSet& rules) const {
-    Result<NamedFiles> named = name_files(paths_);
+    const Result<OpenedPaths> opened = open_packs(paths_);
+    if (!opened) return opened.error();
+    Result<NamedFiles> named = name_files(opened->paths);
     if (!named) return named.error();
     Result<ProfileChoice> profiles = named_profiles(profiles_);
     if (!profiles) return profiles.error();
     const ExamineOptions options{threads_, std::move(*profiles)};
-    if (!named->recordings.empty()) return analyze_recording(*named, rules, options);
+    if (!named->recordings.empty()) {
+      Result<Report> report = analyze_recording(*named, *opened, rules, options);
+      const std::string recording = named->recordings.front().string(), given = opened->given(recording);
+      if (report && given != recording) report->run.recording = given;
+      return report;
+    }
     Inputs names;
     load_name_classes(rules, names);
     Result<ForeignJob> job = read_foreign_files(named->files, names.range_classes, threads_);
@@ -67,12 +75,13 @@ class AnalyzeCommand final : public Command {
   }
 
   // Tables that were measured beside it (a fabric's curve, interrupts) can be laid on a recording; events cannot.
-  Result<Report> analyze_recording(const NamedFiles& named, const RuleSet& rules, const ExamineOptions& options) const {
+  Result<Report> analyze_recording(const NamedFiles& named, const OpenedPaths& opened, const RuleSet& rules,
+                                   const ExamineOptions& options) const {
     const std::filesystem::path& recording = named.recordings.front();
     const auto not_joined = [&](const std::string& other) {
       return Error{"cannot join a recording with", other, "", "analyze it alone", exit_status::kUsage};
     };
-    if (named.recordings.size() > 1) return not_joined(named.recordings[1].string());
+    if (named.recordings.size() > 1) return not_joined(opened.given(named.recordings[1].string()));
     if (named.files.empty()) return examine(recording, rules, options);
     Result<ForeignJob> job = read_foreign_files(named.files, {}, threads_);
     if (!job) return job.error();

@@ -186,11 +186,12 @@ Report conclude(std::vector<RankTimeline> ranks, Inputs inputs, const RuleSet& r
   return report;
 }
 
-Result<Report> examine(const std::filesystem::path& recording, const Report& parts, const RuleSet& rules,
-                       const ExamineOptions& options) {
+Result<JobTimelines> read_timelines(const std::filesystem::path& recording, const Report& parts, const RuleSet& rules,
+                                    int threads) {
   const Result<RecordingFolder> folder = open_recording_folder(recording);
   if (!folder) return folder.error();
-  Inputs inputs;
+  JobTimelines job;
+  Inputs& inputs = job.inputs;
   inputs.run = parts.run;
   inputs.facts = parts.facts;
   inputs.coverage = parts.coverage;
@@ -201,12 +202,19 @@ Result<Report> examine(const std::filesystem::path& recording, const Report& par
   DeviceNames names(builder);
   for (Coverage& entry : read_spools(*folder, names)) inputs.coverage.push_back(std::move(entry));
   read_deep_windows(*folder, builder, inputs.coverage);
-  std::vector<RankTimeline> ranks = builder.build(options.threads);
-  link_device_collectives(ranks);
-  tell_device_coverage(ranks, inputs);
-  tell_counter_coverage(ranks, inputs);
-  if (!options.profiles.fabric) choose_profiles(recording, ranks, inputs);
-  Report report = conclude(std::move(ranks), std::move(inputs), rules, options);
+  job.ranks = builder.build(threads);
+  link_device_collectives(job.ranks);
+  return job;
+}
+
+Result<Report> examine(const std::filesystem::path& recording, const Report& parts, const RuleSet& rules,
+                       const ExamineOptions& options) {
+  Result<JobTimelines> job = read_timelines(recording, parts, rules, options.threads);
+  if (!job) return job.error();
+  tell_device_coverage(job->ranks, job->inputs);
+  tell_counter_coverage(job->ranks, job->inputs);
+  if (!options.profiles.fabric) choose_profiles(recording, job->ranks, job->inputs);
+  Report report = conclude(std::move(job->ranks), std::move(job->inputs), rules, options);
   report.command = parts.command.empty() ? "examine" : parts.command;
   if (report.run.recording.empty()) report.run.recording = recording.string();
   return report;

@@ -19,6 +19,14 @@ struct ExamineOptions {
   ProfileChoice profiles;  // named on the command line; else a recording's own are used
 };
 
+// A recording's ranks, not yet joined (conclude does that), and what is known besides.
+struct JobTimelines {
+  std::vector<RankTimeline> ranks;
+  Inputs inputs;
+};
+Result<JobTimelines> read_timelines(const std::filesystem::path& recording, const Report& parts, const RuleSet& rules,
+                                    int threads);
+
 // Reads the folder; what cannot be read is coverage. Error: not a recording.
 Result<Report> examine(const std::filesystem::path& recording, const RuleSet& rules,
                        const ExamineOptions& options = {});

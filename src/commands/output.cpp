@@ -152,13 +152,15 @@ Result<void> show_report(const Report& report, const OutputOptions& options) {
   return written ? std::move(shown) : std::move(written);
 }
 
+Severity severity_of(const std::string& fail_on) {
+  return fail_on == "info" ? Severity::info : fail_on == "error" ? Severity::error : Severity::warning;
+}
+
 int gate(const Report& report, const OutputOptions& options) {
   if (options.fail_on.empty()) return exit_status::kDone;
-  for (const Finding& finding : report.findings) {
-    const bool severe = options.fail_on == "info" || finding.severity == Severity::error ||
-                        (options.fail_on == "warning" && finding.severity == Severity::warning);
-    if (finding.state == FindingState::fired && severe) return exit_status::kFinding;
-  }
+  for (const Finding& finding : report.findings)
+    if (finding.state == FindingState::fired && finding.severity >= severity_of(options.fail_on))
+      return exit_status::kFinding;
   return exit_status::kDone;
 }
 

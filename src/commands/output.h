@@ -38,6 +38,9 @@ bool owns_stdout(const OutputOptions& options);
 // The JSON alone, to a file; - is standard output.
 Result<void> write_json_report(const Report& report, const std::string& file);
 
+// The severity that --fail-on names; a warning where it was not given.
+Severity severity_of(const std::string& fail_on);
+
 // exit_status::kFinding when a fired finding is at or above --fail-on, else kDone.
 int gate(const Report& report, const OutputOptions& options);
 

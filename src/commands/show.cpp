@@ -4,7 +4,10 @@
 #include "src/base/file.h"
 #include "src/commands/command.h"
 #include "src/commands/examine.h"
+#include "src/commands/open_pack.h"
 #include "src/commands/output.h"
+#include "src/commands/report_files.h"
+#include "src/commands/report_source.h"
 #include "src/commands/rule_options.h"
 #include "src/report/json.h"
 #include "src/spool_reader/recording.h"
@@ -18,33 +21,47 @@ class ShowCommand final : public Command {
   std::string summary() const override { return "draw a report (JSON) or a recording again"; }
 
   void declare(CLI::App& app) override {
-    app.add_option("PATH", path_, "a report written with --json, or a recording folder")->required();
+    app.add_option("PATH", path_, "a report written with --json, a recording folder, or a pack")->required();
     declare_rules(app, rules_);
+    declare_report_files(app, file_options_);
     declare_output(app, output_);
   }
 
   int run() override {
     if (const Result<void> may = check_output(output_); !may) return print_error(may.error());
-    const Result<Report> report = load();
+    const Result<RuleSet> rules = chosen_rules(rules_);
+    if (!rules) return print_error(rules.error());
+    Result<ReportFiles> files = ReportFiles::open(file_options_, output_);
+    if (!files) return print_error(files.error());
+    Result<OpenedPaths> opened = open_packs({path_});
+    if (!opened) return print_error(opened.error());
+    const std::string& path = opened->paths.front();
+    Result<Report> report = load(path, *rules);
     if (!report) return print_error(report.error());
-    if (const Result<void> shown = show_report(*report, output_); !shown) return print_error(shown.error());
+    if (!opened->packs.empty()) report->run.recording = path_;
+    if (const Result<void> shown = draw(*report, *files); !shown) return print_error(shown.error());
+    const ReportSubject subject{*report, is_recording(path) ? std::filesystem::path(path) : recording_of(*report, path),
+                                path_};
+    if (const Result<void> written = files->write(subject, *rules, severity_of(output_.fail_on)); !written)
+      return print_error(written.error());
     return gate(*report, output_);
   }
 
  private:
-  Result<Report> load() const {
-    if (is_recording(path_)) {
-      const Result<RuleSet> rules = chosen_rules(rules_);
-      if (!rules) return rules.error();
-      return examine(path_, *rules);
-    }
-    const Result<std::string> bytes = read_file(path_);
+  Result<void> draw(const Report& report, const ReportFiles& files) const {
+    return files.own_stdout() ? write_report_files(report, output_) : show_report(report, output_);
+  }
+
+  static Result<Report> load(const std::string& path, const RuleSet& rules) {
+    if (is_recording(path)) return examine(path, rules);
+    const Result<std::string> bytes = read_file(path);
     if (!bytes) return bytes.error();
-    return report_from_json(*bytes, path_);
+    return report_from_json(*bytes, path);
   }
 
   std::string path_;
   RuleChoice rules_;
+  ReportFileOptions file_options_;
   OutputOptions output_;
 };
 

@@ -8,7 +8,9 @@
 #include "src/commands/command.h"
 #include "src/commands/examine.h"
 #include "src/commands/exit_status.h"
+#include "src/commands/open_pack.h"
 #include "src/commands/output.h"
+#include "src/commands/report_source.h"
 #include "src/commands/rule_options.h"
 #include "src/commands/track_record.h"
 #include "src/commands/whatif_report.h"
@@ -25,7 +27,7 @@ class WhatIfCommand final : public Command {
   std::string summary() const override { return "what each remedy would save, predicted by replaying the job's steps"; }
 
   void declare(CLI::App& app) override {
-    app.add_option("REPORT", path_, "a report written with --json, or a recording folder")->required();
+    app.add_option("REPORT", path_, "a report written with --json, a recording folder, or a pack")->required();
     app.add_option("--emit-hook", hook_, "write how to send each bucket as a communication hook for PyTorch's DDP")
         ->type_name("FILE");
     declare_profiles(app, profiles_);
@@ -58,35 +60,28 @@ class WhatIfCommand final : public Command {
 
   Result<Report> load() const {
     if (is_recording(path_)) return replayed(path_);
+    if (is_pack(path_)) {
+      const Result<OpenPack> pack = open_pack(path_);
+      if (!pack) return pack.error();
+      Result<Report> report = replayed(pack->recording);
+      if (report) report->run.recording = path_;
+      return report;
+    }
     const Result<std::string> bytes = read_file(path_);
     if (!bytes) return bytes.error();
     Result<Report> report = report_from_json(*bytes, path_);
     if (!report) return report;
-    const std::filesystem::path recording = recording_of(*report);
+    const std::filesystem::path recording = recording_of(*report, path_);
     if (!recording.empty() && (with_profiles() || !report->series.contains("whatif"))) return replayed(recording);
     if (recording.empty() && with_profiles())
       return Error{"cannot predict for another fabric or other loads from", path_,
-                   gone(*report) + ": what was predicted then can be shown without them", "whatif " + path_,
+                   why_no_recording(*report) + ": what was predicted then can be shown without them", "whatif " + path_,
                    exit_status::kNothingUsable};
     if (recording.empty() && !report->run.recording.empty())
-      report->coverage.push_back({"recording", "", CoverageState::unavailable,
-                                  gone(*report) + ": what was predicted then is shown, and nothing is predicted anew",
-                                  "", 0});
+      report->coverage.push_back(
+          {"recording", "", CoverageState::unavailable,
+           why_no_recording(*report) + ": what was predicted then is shown, and nothing is predicted anew", "", 0});
     return report;
-  }
-
-  static std::string gone(const Report& report) {
-    return report.run.recording.empty() ? "the report names no recording"
-                                        : "its recording " + report.run.recording + " is gone";
-  }
-
-  // As the report names it: from here, or from where the report is. Empty: gone.
-  std::filesystem::path recording_of(const Report& report) const {
-    if (report.run.recording.empty()) return {};
-    for (const std::filesystem::path& place : {std::filesystem::path(report.run.recording),
-                                               std::filesystem::path(path_).parent_path() / report.run.recording})
-      if (is_recording(place)) return place;
-    return {};
   }
 
   Result<Report> replayed(const std::filesystem::path& recording) const {

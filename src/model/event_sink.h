@@ -21,6 +21,7 @@ struct ProcessInfo {
   Nanoseconds exit_time = 0;    // 0 = did not
   std::uint64_t lost = 0;       // events this process knows it dropped
   std::uint64_t self_ns = 0;    // time spent in our own callbacks
+  std::string clock{};          // whose stamps these are, where it is not the host's (one file of several clocks)
 };
 
 struct LaneInfo {

@@ -118,7 +118,7 @@ void TimelineBuilder::begin_process(const ProcessInfo& process) {
   if (rank.strings == nullptr) {
     rank.strings = strings_;
     rank.process = process;
-    rank.clock = process.host;
+    rank.clock = process.clock.empty() ? process.host : process.clock;
   }
   current_ = &rank;
   ++feed_;
@@ -175,7 +175,7 @@ void TimelineBuilder::clock_residual(double microseconds) {
 
 void TimelineBuilder::absorb(TimelineBuilder& other, const std::string& clock) {
   for (auto& [key, process] : other.processes_) {
-    if (!clock.empty()) process.clock = clock;
+    if (!clock.empty()) process.clock = process.process.clock.empty() ? clock : clock + " " + process.process.clock;
     processes_.try_emplace(key, std::move(process));
   }
   other.processes_.clear();

@@ -18,16 +18,12 @@ namespace {
 constexpr int kStateColumn = 45;
 
 struct DiagnosticStep {
-  int number;  // 0: rules that belong to none of the four
-  std::string_view name;
+  int number;                               // 0: rules that belong to none of the four
   std::array<std::string_view, 3> sources;  // of coverage; say why nothing was measured
 };
 
 constexpr std::array<DiagnosticStep, 4> kSteps{
-    {{1, "compute and communication apart", {}},
-     {2, "small-packet tax", {}},
-     {3, "interrupts and scheduling", {"scheduler", "scheduler delays", "interrupts"}},
-     {4, "gradient lifecycle", {}}}};
+    {{1, {}}, {2, {}}, {3, {"scheduler", "scheduler delays", "interrupts"}}, {4, {}}}};
 
 const Coverage* missing_source(const Report& report, const DiagnosticStep& step) {
   for (const std::string_view source : step.sources)
@@ -73,7 +69,7 @@ void draw_unmeasured_state(const Report& report, const DiagnosticStep& step, Can
 // By its number; 0: rules that belong to none of the four.
 DiagnosticStep step_of(int number) {
   const auto* known = std::find_if(kSteps.begin(), kSteps.end(), [&](auto& step) { return step.number == number; });
-  return known != kSteps.end() ? *known : DiagnosticStep{0, "other checks", {}};
+  return known != kSteps.end() ? *known : DiagnosticStep{0, {}};
 }
 
 }  // namespace
@@ -86,7 +82,7 @@ std::vector<int> shown_steps(const std::vector<Outcome>& outcomes) {
 }
 
 std::string step_name(int number) {
-  const std::string name(step_of(number).name);
+  const std::string name(diagnostic_step_name(number));
   return number == 0 ? name : fmt::format("{} {}", number, name);
 }
 

@@ -30,6 +30,21 @@ std::optional<double> quantile_of(const Metric& metric, std::string_view which) 
 
 }  // namespace
 
+std::string_view diagnostic_step_name(int step) {
+  switch (step) {
+    case 1:
+      return "compute and communication apart";
+    case 2:
+      return "small-packet tax";
+    case 3:
+      return "interrupts and scheduling";
+    case 4:
+      return "gradient lifecycle";
+    default:
+      return "other checks";
+  }
+}
+
 std::string no_break(std::string_view text) { return fmt::format("{}", fmt::join(split_words(text), kNoBreak)); }
 
 std::string plural(std::int64_t count, std::string_view noun) {

@@ -16,6 +16,9 @@ std::string no_break(std::string_view text);
 // "1 rank", "2 ranks"
 std::string plural(std::int64_t count, std::string_view noun);
 
+// "compute and communication apart" of step 1; steps are 1 to 4, the rest is "other checks".
+std::string_view diagnostic_step_name(int step);
+
 // "rank:3" → "rank 3"
 std::string scope_text(std::string_view scope);
 
