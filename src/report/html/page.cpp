@@ -28,7 +28,8 @@ void write_head(const Report& report, Markup& page) {
 
 void write_header(const Report& report, Markup& page) {
   page.open("header");
-  page.element("p", {{"class", "faint"}}, trim(report.tool.name + " " + report.tool.version));
+  const std::string tool = report.tool.name + " " + report.tool.version;
+  page.element("p", {{"class", "faint"}}, trim(tool));
   const std::string command = command_text(report);
   page.element("h1", {}, command.empty() ? "report" : command);
   std::vector<std::string> words;

@@ -25,9 +25,9 @@ std::string shell_words(const std::vector<std::string>& arguments) {
 }  // namespace
 
 std::string command_text(const Report& report) {
-  const std::string text = escape_controls(shell_words(report.run.command_line));
+  std::string text = escape_controls(shell_words(report.run.command_line));
   if (report.command.empty() || report.command == "run") return text;
-  return std::string(trim(report.command + " " + text));
+  return text.empty() ? report.command : report.command + " " + text;
 }
 
 std::string run_text(const RunInfo& run) {
