@@ -105,7 +105,7 @@ std::string Markup::id(std::string_view wanted) {
   for (;;) {
     const int times = ++ids_[safe];
     if (times == 1) return safe;
-    const std::string numbered = safe + "." + std::to_string(times);  // no wanted one has a point
+    std::string numbered = safe + "." + std::to_string(times);  // no wanted one has a point
     if (++ids_[numbered] == 1) return numbered;
   }
 }

@@ -65,7 +65,9 @@ void draw_times(const std::vector<OneStep>& steps, Markup& page) {
              each > 1 ? fmt::format("A stroke spans {} steps and all ranks.", each) : "A stroke spans all ranks."},
             {ScaleKind::whole, static_cast<double>(first->step), static_cast<double>(last->step), "step", step_tick},
             {ScaleKind::linear, 0, longest, "", ms_tick});
-  const auto x = [&](std::int64_t place) { return plot.x(static_cast<double>(first->step + place * each)); };
+  const auto x = [&plot, each, from = first->step](std::int64_t place) {
+    return plot.x(static_cast<double>(from + place * each));
+  };
   std::string path[2], marks;
   for (const auto& [key, extent] : extents)
     path[key.first ? 1 : 0] += move_to(x(key.second), plot.y(extent.low)) + "V" + coordinate(plot.y(extent.high));
