@@ -6,7 +6,7 @@
 
 #include "src/base/text.h"
 #include "src/base/units.h"
-#include "src/report/terminal/words.h"
+#include "src/report/parts/words.h"
 
 namespace gradsync {
 namespace {

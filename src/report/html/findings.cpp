@@ -3,9 +3,9 @@
 
 #include "src/report/html/html_canvas.h"
 #include "src/report/html/parts.h"
-#include "src/report/terminal/folding.h"
-#include "src/report/terminal/parts.h"
-#include "src/report/terminal/words.h"
+#include "src/report/parts/folding.h"
+#include "src/report/parts/parts.h"
+#include "src/report/parts/words.h"
 
 namespace gradsync {
 namespace {

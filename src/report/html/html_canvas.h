@@ -6,7 +6,7 @@
 #pragma once
 
 #include "src/report/html/markup.h"
-#include "src/report/terminal/canvas.h"
+#include "src/report/parts/canvas.h"
 
 namespace gradsync {
 

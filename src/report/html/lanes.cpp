@@ -12,7 +12,7 @@
 #include "src/model/series_table.h"
 #include "src/report/html/parts.h"
 #include "src/report/html/plot.h"
-#include "src/report/terminal/words.h"
+#include "src/report/parts/words.h"
 
 namespace gradsync {
 namespace {

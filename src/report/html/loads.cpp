@@ -1,7 +1,7 @@
 // The reference compressors that `bench` timed.
 #include "src/report/html/parts.h"
 #include "src/report/html/table.h"
-#include "src/report/terminal/parts.h"
+#include "src/report/parts/parts.h"
 
 namespace gradsync {
 

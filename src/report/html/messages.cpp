@@ -9,7 +9,7 @@
 #include "src/report/html/parts.h"
 #include "src/report/html/plot.h"
 #include "src/report/html/table.h"
-#include "src/report/terminal/words.h"
+#include "src/report/parts/words.h"
 
 namespace gradsync {
 namespace {

@@ -6,8 +6,8 @@
 #include "src/report/html/html_canvas.h"
 #include "src/report/html/parts.h"
 #include "src/report/html/style.h"
-#include "src/report/terminal/parts.h"
-#include "src/report/terminal/words.h"
+#include "src/report/parts/parts.h"
+#include "src/report/parts/words.h"
 
 namespace gradsync {
 namespace {

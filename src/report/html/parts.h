@@ -7,7 +7,7 @@
 
 #include "src/model/report.h"
 #include "src/report/html/markup.h"
-#include "src/report/terminal/outcomes.h"
+#include "src/report/parts/outcomes.h"
 
 namespace gradsync {
 

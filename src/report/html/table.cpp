@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "src/report/terminal/fabric.h"
-#include "src/report/terminal/words.h"
+#include "src/report/parts/fabric.h"
+#include "src/report/parts/words.h"
 
 namespace gradsync {
 namespace {

@@ -1,7 +1,7 @@
 // A canvas of lines of text, no wider than the options say. For ASCII terminals it transliterates.
 #pragma once
 
-#include "src/report/terminal/canvas.h"
+#include "src/report/parts/canvas.h"
 
 namespace gradsync {
 

@@ -1,4 +1,4 @@
-#include "src/report/terminal/curve.h"
+#include "src/report/parts/curve.h"
 
 #include <doctest/doctest.h>
 

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "src/report/markdown_text.h"
+#include "src/report/markdown/text.h"
 #include "tests/unit/report/examples.h"
 #include "tests/unit/report/golden.h"
 

@@ -10,8 +10,8 @@
 
 #include "src/base/units.h"
 #include "src/model/series_table.h"
-#include "src/report/terminal/parts.h"
-#include "src/report/terminal/words.h"
+#include "src/report/parts/parts.h"
+#include "src/report/parts/words.h"
 
 namespace gradsync {
 namespace {

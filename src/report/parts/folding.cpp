@@ -1,4 +1,4 @@
-#include "src/report/terminal/folding.h"
+#include "src/report/parts/folding.h"
 
 namespace gradsync {
 

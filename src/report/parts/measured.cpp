@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "src/base/units.h"
-#include "src/report/terminal/fabric.h"
-#include "src/report/terminal/parts.h"
-#include "src/report/terminal/words.h"
+#include "src/report/parts/fabric.h"
+#include "src/report/parts/parts.h"
+#include "src/report/parts/words.h"
 
 namespace gradsync {
 namespace {

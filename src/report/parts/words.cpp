@@ -1,4 +1,4 @@
-#include "src/report/terminal/words.h"
+#include "src/report/parts/words.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "src/base/text.h"
 #include "src/base/units.h"
-#include "src/report/terminal/canvas.h"
+#include "src/report/parts/canvas.h"
 
 namespace gradsync {
 namespace {

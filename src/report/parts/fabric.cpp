@@ -1,10 +1,10 @@
-#include "src/report/terminal/fabric.h"
+#include "src/report/parts/fabric.h"
 
 #include <algorithm>
 
 #include "src/base/text.h"
 #include "src/base/units.h"
-#include "src/report/terminal/words.h"
+#include "src/report/parts/words.h"
 
 namespace gradsync {
 namespace {

@@ -13,9 +13,9 @@
 
 #include "src/base/text.h"
 #include "src/base/units.h"
-#include "src/report/terminal/parts.h"
-#include "src/report/terminal/step_parts.h"
-#include "src/report/terminal/words.h"
+#include "src/report/parts/parts.h"
+#include "src/report/parts/step_parts.h"
+#include "src/report/parts/words.h"
 
 namespace gradsync {
 namespace {

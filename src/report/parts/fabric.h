@@ -3,9 +3,9 @@
 #pragma once
 
 #include "src/model/report.h"
-#include "src/report/terminal/canvas.h"
-#include "src/report/terminal/curve.h"
-#include "src/report/terminal/sweep_groups.h"
+#include "src/report/parts/canvas.h"
+#include "src/report/parts/curve.h"
+#include "src/report/parts/sweep_groups.h"
 
 namespace gradsync {
 

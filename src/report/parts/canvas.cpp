@@ -1,4 +1,4 @@
-#include "src/report/terminal/canvas.h"
+#include "src/report/parts/canvas.h"
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,9 @@
-#include "src/report/terminal/outcomes.h"
+#include "src/report/parts/outcomes.h"
 
 #include <algorithm>
 #include <iterator>
 
-#include "src/report/terminal/words.h"
+#include "src/report/parts/words.h"
 
 namespace gradsync {
 namespace {

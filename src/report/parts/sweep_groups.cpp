@@ -1,4 +1,4 @@
-#include "src/report/terminal/sweep_groups.h"
+#include "src/report/parts/sweep_groups.h"
 
 #include <algorithm>
 

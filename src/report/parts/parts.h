@@ -1,4 +1,4 @@
-// The parts of the terminal report, in the order in which they are drawn. Each begins on a line of its own.
+// The parts of a report, in the order in which they are drawn, on whatever canvas. Each begins on a line of its own.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 #include "src/model/report.h"
 #include "src/model/series_table.h"
-#include "src/report/terminal/canvas.h"
-#include "src/report/terminal/outcomes.h"
+#include "src/report/parts/canvas.h"
+#include "src/report/parts/outcomes.h"
 
 namespace gradsync {
 

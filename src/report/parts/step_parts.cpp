@@ -1,4 +1,4 @@
-#include "src/report/terminal/step_parts.h"
+#include "src/report/parts/step_parts.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "src/base/text.h"
-#include "src/report/terminal/words.h"
+#include "src/report/parts/words.h"
 
 namespace gradsync {
 namespace {

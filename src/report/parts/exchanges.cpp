@@ -7,8 +7,8 @@
 
 #include "src/base/text.h"
 #include "src/base/units.h"
-#include "src/report/terminal/parts.h"
-#include "src/report/terminal/words.h"
+#include "src/report/parts/parts.h"
+#include "src/report/parts/words.h"
 
 namespace gradsync {
 namespace {

@@ -1,4 +1,4 @@
-// The words and numbers of the terminal report: one place for how a metric, a saving or a scope is said.
+// The words and numbers of a report for people: one place for how a metric, a saving or a scope is said.
 #pragma once
 
 #include <cstdint>

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "src/base/units.h"
-#include "src/report/terminal/fabric.h"
-#include "src/report/terminal/words.h"
+#include "src/report/parts/fabric.h"
+#include "src/report/parts/words.h"
 
 namespace gradsync {
 namespace {

@@ -1,4 +1,4 @@
-#include "src/report/terminal/irq_queues.h"
+#include "src/report/parts/irq_queues.h"
 
 #include <algorithm>
 #include <tuple>

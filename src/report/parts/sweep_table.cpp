@@ -13,10 +13,10 @@
 
 #include "src/base/text.h"
 #include "src/base/units.h"
-#include "src/report/terminal/fabric.h"
-#include "src/report/terminal/parts.h"
-#include "src/report/terminal/sweep_groups.h"
-#include "src/report/terminal/words.h"
+#include "src/report/parts/fabric.h"
+#include "src/report/parts/parts.h"
+#include "src/report/parts/sweep_groups.h"
+#include "src/report/parts/words.h"
 
 namespace gradsync {
 namespace {

@@ -1,4 +1,4 @@
-#include "src/report/markdown_text.h"
+#include "src/report/markdown/text.h"
 
 #include <algorithm>
 

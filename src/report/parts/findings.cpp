@@ -13,9 +13,9 @@
 #include <string>
 
 #include "src/base/units.h"
-#include "src/report/terminal/folding.h"
-#include "src/report/terminal/parts.h"
-#include "src/report/terminal/words.h"
+#include "src/report/parts/folding.h"
+#include "src/report/parts/parts.h"
+#include "src/report/parts/words.h"
 
 namespace gradsync {
 namespace {

@@ -9,8 +9,8 @@
 #include <set>
 #include <string>
 
-#include "src/report/terminal/parts.h"
-#include "src/report/terminal/words.h"
+#include "src/report/parts/parts.h"
+#include "src/report/parts/words.h"
 
 namespace gradsync {
 namespace {

@@ -7,10 +7,10 @@
 
 #include "src/base/text.h"
 #include "src/base/units.h"
-#include "src/report/markdown_text.h"
-#include "src/report/terminal/folding.h"
-#include "src/report/terminal/outcomes.h"
-#include "src/report/terminal/words.h"
+#include "src/report/markdown/text.h"
+#include "src/report/parts/folding.h"
+#include "src/report/parts/outcomes.h"
+#include "src/report/parts/words.h"
 
 namespace gradsync {
 namespace {
