@@ -2,6 +2,7 @@
 #include "tests/inject/nccl/stand_in_plugin.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,16 +19,22 @@ static const char* const kProtocols[] = {"LL", "LL128", "SIMPLE"};
 static const plugin_table* plugin;
 static int version;
 
-const plugin_table* stand_in_load_plugin(void) {
+static void load_plugin(void) {
   const char* wanted = getenv("STAND_IN_PLUGIN");
   const char* path = getenv("NCCL_PROFILER_PLUGIN");
-  if (plugin || !wanted || !path) return plugin;
+  if (!wanted || !path) return;
   version = atoi(wanted);
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   char symbol[32];
   snprintf(symbol, sizeof symbol, "ncclProfiler_v%d", version);
   plugin = library ? dlsym(library, symbol) : NULL;
   if (!plugin) fprintf(stderr, "no %s in %s\n", symbol, path);
+}
+
+/* Threads make their communicators at once. */
+const plugin_table* stand_in_load_plugin(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, load_plugin);
   return plugin;
 }
 

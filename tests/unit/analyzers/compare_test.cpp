@@ -69,6 +69,17 @@ TEST_CASE("one run each: the step, and the class that made it longer") {
   CHECK(found.other_job.empty());
 }
 
+TEST_CASE("what is shown is what was tested, where a report scales its classes to the median step") {
+  Report before = job(100, 10);
+  for (Metric& metric : before.metrics)
+    if (metric.name == "attribution.comm_transfer_ms") metric.value = 30;
+  const SetComparison found = of(before, job(100, 20));
+  const MeasureChange& comm = *found.find("attribution.comm_transfer_ms");
+  CHECK(comm.answer == ChangeAnswer::rose);
+  CHECK(*comm.before == doctest::Approx(10));
+  CHECK(*comm.after == doctest::Approx(20));
+}
+
 TEST_CASE("steps without the hook, of the window, and classes that were not measured do not count") {
   Report after = job(100, 10);
   for (std::int64_t step = 100; step < 140; ++step)
