@@ -29,7 +29,9 @@ volatile sig_atomic_t g_enough = 0;  // somebody wants us to end
 void pass_on(int number, siginfo_t* info, void*) {
   if (number == SIGINT || number == SIGQUIT || number == SIGTERM || number == SIGHUP) g_enough = 1;
   const bool from_terminal = info->si_code == SI_KERNEL;
+  const int interrupted_errno = errno;  // of the call that we came between
   if (g_child > 0 && !from_terminal) ::kill(static_cast<pid_t>(g_child), number);
+  errno = interrupted_errno;
 }
 
 constexpr std::array kPassedOn{SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH};
