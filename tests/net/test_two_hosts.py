@@ -26,7 +26,7 @@ class TwoHosts(TestCase):
         in_host = "hostname %s && exec \"$@\"" % name
         command = ["ip", "netns", "exec", name, "unshare", "--uts", "--time", "--monotonic", str(HOSTS[name][1]), "--fork",
                    "sh", "-c", in_host, "sh", doctor.PROGRAM, "run", "-q", "--deep", "off", "-o", str(recording), "--",
-                   PYTHON, str(ROOT / "samples/ddp_straggler.py"), "--steps", "40"]
+                   PYTHON, str(ROOT / "samples/ddp_straggler.py"), "--steps", "90"]
         return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def test_the_late_rank_is_named_across_hosts(self):
