@@ -72,7 +72,8 @@ TEST_CASE("what a trace of the host tells stands with the thread that it names")
   std::string events = job(0, 12, 0);
   events.insert(events.find("fact"), "lane 0 tid=41 name=python3\nlane 2 tid=42 name=python3\n");
   std::map<std::string, std::string> lane_of, name_of;
-  for (const SeriesRow& row : rows_of(analyze(events + waits).series.at("lanes"))) {
+  const Conclusions found = analyze(events + waits);
+  for (const SeriesRow& row : rows_of(found.series.at("lanes"))) {
     lane_of[row.text("kind")] = row.text("lane");
     name_of[row.text("kind")] = row.text("name");
   }
