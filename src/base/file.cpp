@@ -8,6 +8,8 @@
 #include <cstring>
 #include <system_error>
 
+#include "src/base/write_bytes.h"
+
 namespace gradsync {
 
 std::string errno_text(int error) { return std::generic_category().message(error); }
@@ -53,15 +55,9 @@ Result<void> write_file(const std::filesystem::path& path, std::string_view byte
   FileDescriptor file(
       ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
   if (!file) return Error{"cannot write", path.string(), errno_text(errno), "", 125};
-  while (!bytes.empty()) {
-    const ssize_t put = ::write(file.get(), bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) {
-      const int error = errno;
-      ::unlink(temporary.c_str());
-      return Error{"cannot write", path.string(), errno_text(error), "", 125};
-    }
-    bytes.remove_prefix(static_cast<std::size_t>(put));
+  if (const int error = write_bytes(file.get(), bytes); error != 0) {
+    ::unlink(temporary.c_str());
+    return Error{"cannot write", path.string(), errno_text(error), "", 125};
   }
   file.reset();
   if (::rename(temporary.c_str(), path.c_str()) != 0) {

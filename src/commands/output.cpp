@@ -13,6 +13,7 @@
 #include <cstdlib>
 
 #include "src/base/file.h"
+#include "src/base/write_bytes.h"
 #include "src/commands/exit_status.h"
 #include "src/report/html.h"
 #include "src/report/json.h"
@@ -57,13 +58,6 @@ Result<void> print(const std::string& text) {
   return Error{"cannot write the report", "standard output", errno_text(errno), "", exit_status::kDoctorFailed};
 }
 
-// Renaming a new file over /dev/stdout, a named pipe or a device would put an end to it: those are written to.
-bool is_replaced(const std::filesystem::path& path) {
-  std::error_code ignored;
-  const std::filesystem::file_status there = std::filesystem::status(path, ignored);
-  return !std::filesystem::exists(there) || std::filesystem::is_regular_file(there);
-}
-
 Error not_written(const std::filesystem::path& path, int error) {
   return Error{"cannot write", path.string(), errno_text(error), "", exit_status::kDoctorFailed};
 }
@@ -71,13 +65,8 @@ Error not_written(const std::filesystem::path& path, int error) {
 Result<void> write_text(const std::filesystem::path& path, std::string_view text) {
   if (is_replaced(path)) return write_file(path, text);
   const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  while (file && !text.empty()) {
-    const ssize_t put = ::write(file.get(), text.data(), text.size());
-    if (put < 0 && errno != EINTR) break;
-    if (put > 0) text.remove_prefix(static_cast<std::size_t>(put));
-  }
-  if (file && text.empty()) return {};
-  return not_written(path, errno);
+  const int error = file ? write_bytes(file.get(), text) : errno;
+  return error == 0 ? Result<void>() : not_written(path, error);
 }
 
 Result<void> may_write(const std::filesystem::path& path) {

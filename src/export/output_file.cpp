@@ -6,6 +6,8 @@
 
 #include <cerrno>
 
+#include "src/base/write_bytes.h"
+
 namespace gradsync {
 namespace fs = std::filesystem;
 
@@ -27,12 +29,7 @@ struct OutputFile::State {
   }
 
   void flush() {
-    std::string_view rest = buffer;
-    while (!rest.empty() && error == 0) {
-      const ssize_t done = ::write(file.get(), rest.data(), rest.size());
-      if (done < 0 && errno != EINTR) error = errno;
-      if (done > 0) rest.remove_prefix(static_cast<std::size_t>(done));
-    }
+    if (error == 0) error = write_bytes(file.get(), buffer);
     buffer.clear();
   }
 };
@@ -48,11 +45,9 @@ OutputFile::~OutputFile() {
 Result<OutputFile> OutputFile::open(const fs::path& path) {
   auto state = std::make_unique<State>();
   state->path = path;
-  std::error_code ignored;
-  const fs::file_status there = fs::status(path, ignored);
   if (path == "-") {
     state->file = FileDescriptor(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
-  } else if (fs::exists(there) && !fs::is_regular_file(there)) {
+  } else if (!is_replaced(path)) {
     state->file = FileDescriptor(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   } else {
     std::string name = path.string() + ".XXXXXX";
